@@ -1,0 +1,98 @@
+package draft
+
+import (
+	"encoding/json"
+	"net/url"
+	"strings"
+
+	"github.com/speccache/speccache-go/actions"
+)
+
+// maxAddress is how many bytes of an action's arguments are read.
+const maxAddress = 1024
+
+// An address is where an action leads, as far as its arguments tell. Two
+// actions that differ only in a URL's fragment or closing slash have one.
+type address struct {
+	key  string // equal for actions that lead to the same place
+	path string // of the URL, "/a/b"; "" if there is no URL
+	text string // what to read words from
+}
+
+// addressOf reads the string values of an action's arguments.
+func addressOf(a actions.Action) address {
+	at := address{key: a.Name() + " " + a.Args()}
+	for _, value := range stringValues(clip(a.Args(), maxAddress)) {
+		host, path, ok := splitURL(value)
+		if !ok {
+			at.text += " " + value
+			continue
+		}
+		at.text += " " + path
+		if at.path == "" {
+			at.key = a.Name() + " " + host + path
+			at.path, _, _ = strings.Cut(path, "?")
+		}
+	}
+	return at
+}
+
+// splitURL splits an absolute URL into its host and its decoded path with
+// query, without fragment and closing slash.
+func splitURL(s string) (host, path string, ok bool) {
+	_, rest, ok := strings.Cut(s, "://")
+	if !ok {
+		return "", "", false
+	}
+	rest, _, _ = strings.Cut(rest, "#")
+	host, path, _ = strings.Cut(rest, "/")
+	path = "/" + strings.TrimRight(path, "/")
+	if decoded, err := url.PathUnescape(path); err == nil {
+		path = decoded
+	}
+	return host, path, true
+}
+
+// stringValues returns the strings in canonical JSON that are not names. Text
+// that was clipped in the middle of a string loses that string.
+func stringValues(args string) []string {
+	var values []string
+	for {
+		_, rest, ok := strings.Cut(args, `"`)
+		if !ok {
+			return values
+		}
+		end := closingQuote(rest)
+		if end < 0 {
+			return values
+		}
+		literal := rest[:end]
+		args = rest[end+1:]
+		if !strings.HasPrefix(args, ":") {
+			values = append(values, unescape(literal))
+		}
+	}
+}
+
+func closingQuote(s string) int {
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '"':
+			return i
+		}
+	}
+	return -1
+}
+
+func unescape(literal string) string {
+	if !strings.Contains(literal, `\`) {
+		return literal
+	}
+	var s string
+	if json.Unmarshal([]byte(`"`+literal+`"`), &s) != nil {
+		return literal
+	}
+	return s
+}
