@@ -1,0 +1,125 @@
+package speccache
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/speccache/speccache-go/actions"
+)
+
+// Mode says what a cache does. It can change at any time, see
+// [Cache.SetMode].
+type Mode int32
+
+const (
+	// On guesses, runs ahead, remembers and serves.
+	On Mode = iota
+	// Off is a plain pass-through: every action runs when the target asks.
+	Off
+)
+
+// String returns the mode's name.
+func (m Mode) String() string {
+	switch m {
+	case On:
+		return "on"
+	case Off:
+		return "off"
+	}
+	return fmt.Sprintf("Mode(%d)", int32(m))
+}
+
+// Defaults of a Config, where a field is zero.
+const (
+	DefaultTopN         = 3
+	DefaultMaxAhead     = 64
+	DefaultAheadTimeout = 2 * time.Minute
+	DefaultMaxBytes     = 64 << 20
+)
+
+// Config configures a cache. The zero Config is a plain cache of what was
+// declared read-only: without a Predictor nothing runs ahead, except what
+// [Session.Speculate] is told to.
+type Config[O any] struct {
+	// Mode is the mode to begin with.
+	Mode Mode
+
+	// Predictor guesses the target's next actions. Nil: nobody guesses.
+	Predictor actions.Predictor[O]
+
+	// TopN is how many different guesses of one step may run ahead. 0 means 3.
+	TopN int
+
+	// MaxAhead bounds the runs ahead at one time, over all sessions. 0 means
+	// 64. MaxAheadSession bounds those of one session; when it is reached, a
+	// newer guess takes the place of the oldest that nobody waits for. 0
+	// means twice TopN, which leaves room for the stragglers of one step.
+	MaxAhead        int
+	MaxAheadSession int
+
+	// AheadTimeout bounds a draft, and each run ahead. 0 means 2 minutes.
+	AheadTimeout time.Duration
+
+	// MaxBytes bounds the observations that the cache keeps, as
+	// Environment.Size measures them, with a fixed allowance for each. A
+	// quarter of it is the window in which results are safe until the next
+	// step; the rest is ristretto's. 0 means 64 MiB.
+	MaxBytes int64
+
+	// ModelVersion is the target's model version where a session states none.
+	// Empty means that it is not known yet.
+	ModelVersion string
+
+	// OnEvent is told what happens, in order, on a goroutine of its own: it
+	// can't delay the target. It must not call Close. When it is 4,096 events
+	// behind, events are dropped, and Stats counts them. Nil: no events.
+	OnEvent func(Event)
+
+	// ShowArgs lets events carry the arguments of actions, which may hold
+	// what a user typed. Off, events name actions without them.
+	ShowArgs bool
+}
+
+// withDefaults returns cfg with its zero values replaced, or an error that
+// names the field at fault.
+func (cfg Config[O]) withDefaults() (Config[O], error) {
+	if cfg.Mode != On && cfg.Mode != Off {
+		return cfg, fmt.Errorf("speccache: Config.Mode: %v is no mode", cfg.Mode)
+	}
+	if err := setDefault("TopN", &cfg.TopN, DefaultTopN); err != nil {
+		return cfg, err
+	}
+	return cfg, errors.Join(
+		setDefault("MaxAhead", &cfg.MaxAhead, DefaultMaxAhead),
+		setDefault("MaxAheadSession", &cfg.MaxAheadSession, 2*cfg.TopN),
+		setDefault("AheadTimeout", &cfg.AheadTimeout, DefaultAheadTimeout),
+		setDefault("MaxBytes", &cfg.MaxBytes, DefaultMaxBytes),
+	)
+}
+
+func setDefault[N ~int | ~int64](name string, field *N, value N) error {
+	switch {
+	case *field < 0:
+		return fmt.Errorf("speccache: Config.%s is %v: it can't be negative; 0 means %v", name, *field, value)
+	case *field == 0:
+		*field = value
+	}
+	return nil
+}
+
+// checked returns env with rules that nobody else can change, or an error
+// that says what is wrong with it.
+func checked[O any](env actions.Environment[O]) (actions.Environment[O], error) {
+	if env.Do == nil {
+		return env, errors.New("speccache: Environment.Do is nil: there is nothing to run actions with")
+	}
+	for name, rule := range env.Rules {
+		if err := rule.Validate(); err != nil {
+			return env, fmt.Errorf("speccache: rule for action %q: %w", name, err)
+		}
+	}
+	env.Rules = maps.Clone(env.Rules)
+	return env, nil
+}

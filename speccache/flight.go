@@ -1,0 +1,278 @@
+package speccache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/speccache/speccache-go/actions"
+)
+
+// A flight is one run of an action: claimed, in the air, settled. Flights
+// belong to the cache. One that runs ahead has its own context, and no caller
+// can end it by leaving; a target's own run has its caller's.
+type flight[O any] struct {
+	key     key
+	scope   *scope
+	session *Session[O]
+	rule    actions.Rule
+	version modelVersion
+	stamp   stamp
+	guess   *guess // nil for a target's own run
+	started time.Duration
+
+	interest atomic.Int32       // of targets: see below
+	cancel   context.CancelFunc // of runs ahead
+	ended    <-chan struct{}    // of runs ahead: cancelled, or out of time
+
+	// Written once, before done is closed.
+	done  chan struct{}
+	entry *entry[O] // nil if there is nothing to serve
+	err   error
+}
+
+// What targets have to do with a flight. A flight that was given up is never
+// joined, and one that was joined is never given up for a newer guess.
+const (
+	unjoined int32 = iota
+	joined
+	givenUp
+)
+
+// A guess is where a run ahead comes from.
+type guess struct {
+	source string
+	rank   int           // 1 for the step's first
+	step   int64         // which of its session's steps the draft had seen
+	steps  *atomic.Int64 // its session's counter
+}
+
+// expected reports whether the target can still be about to ask: the step
+// after the one that the draft saw is not over.
+func (g *guess) expected() bool { return g.step+1 >= g.steps.Load() }
+
+// joinable reports whether f brings what a session with these versions could
+// be served.
+func (f *flight[O]) joinable(v *versions) bool {
+	return v.accepts(f.version) && f.stamp == f.scope.stamp() && f.interest.Load() != givenUp
+}
+
+// join marks f as wanted. It fails if f was given up.
+func (f *flight[O]) join() bool {
+	return f.interest.CompareAndSwap(unjoined, joined) || f.interest.Load() == joined
+}
+
+// giveUp cancels f unless somebody waits for it.
+func (f *flight[O]) giveUp() bool {
+	if !f.interest.CompareAndSwap(unjoined, givenUp) {
+		return false
+	}
+	f.cancel()
+	return true
+}
+
+// kill cancels f although somebody may wait for it: it can't be served.
+func (f *flight[O]) kill() {
+	f.interest.Store(givenUp)
+	f.cancel()
+}
+
+var errAborted = errors.New("speccache: the executor panicked or called runtime.Goexit")
+
+// settle records how a run ended. A success that may be kept is published
+// before the claim on its key ends; a failure ends the claim before anybody is
+// told. Then those who wait wake up.
+func (c *Cache[O]) settle(f *flight[O], o O, err error) {
+	took := c.now() - f.started
+	if err == nil {
+		c.latency.observe(f.key.action.Name(), took)
+		f.entry, err = c.makeEntry(f, o, took)
+	}
+	f.err = err
+	if f.entry != nil && f.stamp.quiet() && f.stamp == f.scope.stamp() {
+		c.store.publish(f, f.entry)
+	} else {
+		c.store.release(f)
+	}
+	close(f.done)
+}
+
+var errNotKept = errors.New("speccache: the observation may not be kept")
+
+// makeEntry asks the environment what it knows about an observation. What
+// panics there is not kept; the target has its observation all the same.
+func (c *Cache[O]) makeEntry(f *flight[O], o O, took time.Duration) (e *entry[O], err error) {
+	e = &entry[O]{
+		key: f.key, version: f.version, stamp: f.stamp, scope: f.scope,
+		born: f.started, took: took, maxAge: f.rule.MaxAge, guess: f.guess,
+	}
+	if e.maxAge == 0 {
+		e.maxAge = actions.DefaultMaxAge
+	}
+	e.unserved.Store(e.guess != nil)
+	defer func() {
+		if r := recover(); r != nil {
+			e, err = nil, fmt.Errorf("speccache: the environment panicked: %v", r)
+		}
+	}()
+	if c.env.Fresh != nil {
+		maxAge, keep := c.env.Fresh(f.key.action, o)
+		if !keep {
+			return nil, errNotKept
+		}
+		if maxAge > 0 {
+			e.maxAge = min(e.maxAge, maxAge)
+		}
+	}
+	e.observation = o
+	if c.env.Clone != nil {
+		e.observation = c.env.Clone(o)
+	}
+	e.size = int64(max(0, c.sizeOf(o))) + int64(len(f.key.action.Args())) + entryCost
+	return e, nil
+}
+
+// unsized is what an observation is taken to hold if nobody says.
+const unsized = 16 << 10
+
+func (c *Cache[O]) sizeOf(o O) int {
+	if c.env.Size != nil {
+		return c.env.Size(o)
+	}
+	switch v := any(o).(type) {
+	case string:
+		return len(v)
+	case []byte:
+		return len(v)
+	}
+	return unsized
+}
+
+// An ending is how an executor returned, or failed to.
+type ending[O any] struct {
+	o        O
+	err      error
+	panicked any
+	exited   bool // by runtime.Goexit
+}
+
+// try runs an executor to its end, whatever that is, and hands it to then. It
+// calls then exactly once, also while a Goexit unwinds.
+func try[O any](run func() (O, error), then func(ending[O])) {
+	e := ending[O]{exited: true, err: errAborted}
+	defer func() {
+		if e.exited {
+			if r := recover(); r != nil {
+				e.exited, e.panicked = false, r
+			}
+		}
+		then(e)
+	}()
+	o, err := run()
+	e = ending[O]{o: o, err: err}
+}
+
+// repeat does in the caller what an executor did on another goroutine.
+func (e ending[O]) repeat() (O, error) {
+	switch {
+	case e.panicked != nil:
+		panic(e.panicked)
+	case e.exited:
+		runtime.Goexit()
+	}
+	return e.o, e.err
+}
+
+// fly runs a target's action on its goroutine, as f.
+func (s *Session[O]) fly(ctx context.Context, f *flight[O]) (O, error) {
+	var o O
+	err := errAborted
+	// A panic or Goexit goes on to the caller, whose own it is.
+	defer func() { s.c.settle(f, o, err) }()
+	o, err = s.execute(ctx, f.key.action, false)
+	return o, err
+}
+
+// await waits for f as long as promise 6 allows. Then it runs the action
+// beside f, and takes what succeeds first: it returns the ending of that run
+// unless f came first. A context that ends is an error.
+func (s *Session[O]) await(ctx context.Context, f *flight[O]) (beside *ending[O], err error) {
+	select {
+	case <-f.done: // prefer what is there already
+		return nil, nil
+	default:
+	}
+	patience := time.NewTimer(s.c.patience(f))
+	defer patience.Stop()
+	select {
+	case <-f.done:
+		return nil, nil
+	case <-f.ended: // nothing good will come of it, whenever it returns
+		return nil, nil
+	case <-ctx.Done():
+		return nil, waitError(ctx, f.key.action)
+	case <-patience.C:
+		return s.race(ctx, f), nil
+	}
+}
+
+// race runs f's action beside it, on a goroutine of the cache's with a child
+// of the caller's context. A failure of that run is the target's at once; it
+// returns nil if f succeeds before.
+func (s *Session[O]) race(ctx context.Context, f *flight[O]) *ending[O] {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan ending[O], 1)
+	beside := s.newFlight(f.key, f.rule)
+	run := func() (O, error) { return s.execute(ctx, f.key.action, false) }
+	started := s.c.spawn(func() {
+		try(run, func(e ending[O]) {
+			s.c.settle(beside, e.o, e.err)
+			ended <- e
+		})
+	})
+	if !started { // the cache is closed: the caller passes through
+		return nil
+	}
+	select {
+	case e := <-ended:
+		return &e
+	case <-f.done:
+	}
+	if s.usable(f) {
+		return nil
+	}
+	e := <-ended
+	return &e
+}
+
+// usable reports whether a flight has settled and may be served now.
+func (s *Session[O]) usable(f *flight[O]) bool {
+	select {
+	case <-f.done:
+	default:
+		return false
+	}
+	return f.entry != nil && f.entry.why(s.versions.Load(), s.c.now()) == ""
+}
+
+// patience is how long a target waits for f: what the action takes in 95 of
+// 100 runs, less the time that f has had.
+func (c *Cache[O]) patience(f *flight[O]) time.Duration {
+	p95, known := c.latency.p95(f.key.action.Name())
+	if !known {
+		return time.Second
+	}
+	return max(0, p95-(c.now()-f.started))
+}
+
+func waitError(ctx context.Context, a actions.Action) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if cause == err {
+		return fmt.Errorf("speccache: waiting for %q: %w", a.Name(), err)
+	}
+	return fmt.Errorf("speccache: waiting for %q: %w: %w", a.Name(), err, cause)
+}

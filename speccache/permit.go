@@ -1,0 +1,101 @@
+package speccache
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// permits bounds the runs ahead. Only guesses need one: the target's own runs
+// never ask, so that no guess can be in their way.
+type permits[O any] struct {
+	max, maxSession int
+
+	// mu guards what follows and the field ahead of each session. It is held
+	// for arithmetic and for cancelling contexts.
+	mu     sync.Mutex
+	taken  int
+	flying []*flight[O]  // oldest first
+	freed  chan struct{} // closed and replaced when a permit comes back
+}
+
+func newPermits[O any](total, session int) *permits[O] {
+	return &permits[O]{max: total, maxSession: session, freed: make(chan struct{})}
+}
+
+// acquire takes a permit for a guess of session s that its draft made at the
+// given step. If there is none it gives up the session's oldest run from an
+// earlier step that nobody waits for, whose permit follows when the run has
+// ended. It fails when ctx ends: the target has acted.
+func (p *permits[O]) acquire(ctx context.Context, s *Session[O], step int64) bool {
+	var victim *flight[O]
+	for {
+		p.mu.Lock()
+		if ctx.Err() != nil {
+			p.mu.Unlock()
+			return false
+		}
+		if p.taken < p.max && s.ahead < p.maxSession {
+			p.taken++
+			s.ahead++
+			p.mu.Unlock()
+			return true
+		}
+		if victim == nil || !slices.Contains(p.flying, victim) {
+			victim = p.giveUpOldest(s, step)
+		}
+		freed := p.freed
+		p.mu.Unlock()
+		select {
+		case <-freed:
+		case <-ctx.Done():
+		}
+	}
+}
+
+func (p *permits[O]) giveUpOldest(s *Session[O], step int64) *flight[O] {
+	for _, f := range p.flying {
+		if f.session == s && f.guess.step < step && f.giveUp() {
+			return f
+		}
+	}
+	return nil
+}
+
+// release gives back a permit of session s that no run came of.
+func (p *permits[O]) release(s *Session[O]) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.free(s)
+}
+
+func (p *permits[O]) free(s *Session[O]) {
+	p.taken--
+	s.ahead--
+	close(p.freed)
+	p.freed = make(chan struct{})
+}
+
+// add lists a run, so that it can be given up.
+func (p *permits[O]) add(f *flight[O]) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.flying = append(p.flying, f)
+}
+
+// remove takes a run that has landed off the list, and its permit back.
+func (p *permits[O]) remove(f *flight[O]) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.flying = slices.DeleteFunc(p.flying, func(g *flight[O]) bool { return g == f })
+	p.free(f.session)
+}
+
+// each calls do for every run ahead.
+func (p *permits[O]) each(do func(*flight[O])) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, f := range p.flying {
+		do(f)
+	}
+}

@@ -1,0 +1,336 @@
+package speccache
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/speccache/speccache-go/actions"
+)
+
+// A Result is an observation and where it came from.
+type Result[O any] struct {
+	Observation O
+	Action      actions.Action // as it was resolved
+	Outcome     Outcome
+	Reason      Reason // why it missed
+	// Ahead: it ran ahead, and this is its first reading.
+	Ahead bool
+	// Revision numbers the observations of one action, from 1 for as long as
+	// the cache remembers it; 0 if the observation is not kept.
+	Revision uint64
+	// Age is the time since the run started that brought the observation.
+	Age time.Duration
+	// Waited is the time that Run took. Hidden is what the run took, less what
+	// was waited for it, if it ran ahead and this is its first reading.
+	Waited, Hidden time.Duration
+}
+
+// Do runs an action: it returns what the executor would have returned for
+// exactly this action, from the cache if it is there, else from a run that is
+// already going on, else from a run of its own, on the caller's goroutine and
+// with its context. Errors and panics are those of the target's own runs; a
+// run ahead never shows.
+//
+// Do is an actions.Executor. It starts the draft as it returns.
+func (s *Session[O]) Do(ctx context.Context, a actions.Action) (O, error) {
+	r, err := s.Run(ctx, a)
+	return r.Observation, err
+}
+
+// Run is Do for those who want to know more than the observation. Result is
+// filled in as far as it is known when the error is not nil.
+func (s *Session[O]) Run(ctx context.Context, a actions.Action) (Result[O], error) {
+	asked := s.c.now()
+	r := Result[O]{Action: a, Outcome: Miss, Reason: ReasonBypass}
+	if s.c.env.Rules[a.Name()].Effect == actions.Local {
+		o, err := s.execute(ctx, a, false)
+		r.Observation, r.Waited = o, s.since(asked)
+		return r, err
+	}
+	k := s.begin()
+	defer s.end(ctx)
+	k.asked = asked
+	err := s.run(ctx, k, &r)
+	r.Waited = s.since(asked)
+	s.counts.add(cWaited, int64(r.Waited))
+	s.report(&r, err)
+	return r, err
+}
+
+// run resolves an action and treats it as its rule says.
+func (s *Session[O]) run(ctx context.Context, k *call[O], r *Result[O]) error {
+	if s.c.env.Resolve != nil {
+		a, err := s.c.env.Resolve(k.state, r.Action)
+		if err != nil {
+			s.counts.add(cUnresolved, 1)
+			s.note(func(t *trouble) { t.unresolved = brief(err) })
+			return err
+		}
+		r.Action = a
+	}
+	k.step.Action = r.Action
+	rule := s.c.env.Rules[r.Action.Name()]
+	switch rule.Effect {
+	case actions.ReadOnly:
+		return s.read(ctx, k, r, rule)
+	case actions.Local:
+		return s.pass(ctx, k, r)
+	}
+	return s.change(ctx, k, r, rule)
+}
+
+// pass runs an action and keeps nothing of it but the step.
+func (s *Session[O]) pass(ctx context.Context, k *call[O], r *Result[O]) error {
+	o, err := s.execute(ctx, r.Action, false)
+	r.Observation = o
+	if err == nil {
+		k.ok, k.step.Observation = true, s.own(o)
+	}
+	return err
+}
+
+// change runs an action that may change the scope's state. What was read
+// before or while it runs is not served after it, even if it fails.
+func (s *Session[O]) change(ctx context.Context, k *call[O], r *Result[O], rule actions.Rule) error {
+	if rule.Effect == actions.Unknown {
+		r.Reason = ReasonUndeclared
+		s.counts.add(cUndeclared, 1)
+		s.metUndeclared(r.Action)
+	} else {
+		s.counts.add(cWrites, 1)
+	}
+	hidden := []*scope{s.scope}
+	if rule.Public {
+		hidden = append(hidden, s.c.scopes.public)
+	}
+	for _, sc := range hidden {
+		sc.beginWrite()
+		defer sc.endWrite()
+	}
+	s.c.killAhead(func(f *flight[O]) bool { return f.scope == hidden[0] || f.scope == hidden[len(hidden)-1] })
+	return s.pass(ctx, k, r)
+}
+
+// read looks an action up, joins a run of it, or runs it.
+func (s *Session[O]) read(ctx context.Context, k *call[O], r *Result[O], rule actions.Rule) error {
+	switch {
+	case s.over():
+		return s.bypass(ctx, k, r, ReasonMode)
+	case ctx.Err() != nil: // what the executor makes of it is its own affair
+		return s.bypass(ctx, k, r, ReasonBypass)
+	}
+	id := s.keyOf(r.Action, rule)
+	e, f, reason := s.lookup(id)
+	r.Reason = reason
+	own := s.newFlight(id, rule)
+	if e == nil && f == nil {
+		e, f = s.claim(own)
+	}
+	if f != nil {
+		served, err := s.join(ctx, k, r, f)
+		if served || err != nil {
+			return err
+		}
+		// It failed, which says nothing about a run of the target's own.
+		own = s.newFlight(id, rule)
+		s.claim(own)
+	}
+	if e != nil && s.serve(k, r, e, Hit) {
+		return nil
+	}
+	return s.runOwn(ctx, k, r, own)
+}
+
+// An Entry is what Lookup found.
+type Entry[O any] struct {
+	Observation  O
+	ModelVersion string // that it was read for
+	Revision     uint64
+	Age          time.Duration
+	Ahead        bool // it ran ahead, and this is its first reading
+}
+
+// Lookup returns the observation of an action if it is there, and else the
+// reason why not. It never runs anything and never waits. It is for loops that
+// run their own actions: after a miss, run it and hand the observation to
+// Observe. It counts as Do's lookup does.
+func (s *Session[O]) Lookup(a actions.Action) (Entry[O], Reason) {
+	s.mu.Lock()
+	k := &call[O]{asked: s.c.now(), state: s.state()}
+	s.mu.Unlock()
+	if s.c.env.Resolve != nil {
+		resolved, err := s.c.env.Resolve(k.state, a)
+		if err != nil {
+			s.counts.add(cUnresolved, 1)
+			return Entry[O]{}, ReasonBypass
+		}
+		a = resolved
+	}
+	rule := s.c.env.Rules[a.Name()]
+	switch {
+	case rule.Effect == actions.Unknown:
+		return Entry[O]{}, ReasonUndeclared
+	case rule.Effect != actions.ReadOnly:
+		return Entry[O]{}, ReasonBypass
+	}
+	return s.find(k, s.keyOf(a, rule))
+}
+
+func (s *Session[O]) find(k *call[O], id key) (Entry[O], Reason) {
+	if s.over() {
+		s.counts.miss(ReasonMode)
+		return Entry[O]{}, ReasonMode
+	}
+	e, _, reason := s.lookup(id)
+	var r Result[O]
+	if e == nil || !s.serve(k, &r, e, Hit) {
+		reason = cmp.Or(reason, ReasonAbsent)
+		s.counts.miss(reason)
+		return Entry[O]{}, reason
+	}
+	return Entry[O]{r.Observation, e.version.Value(), r.Revision, r.Age, r.Ahead}, ""
+}
+
+// bypass runs a read that is not looked up.
+func (s *Session[O]) bypass(ctx context.Context, k *call[O], r *Result[O], reason Reason) error {
+	r.Reason = reason
+	s.counts.miss(reason)
+	return s.pass(ctx, k, r)
+}
+
+// keyOf returns the key of a read: in its session's scope, or everybody's.
+func (s *Session[O]) keyOf(a actions.Action, rule actions.Rule) key {
+	return key{scope: s.scopeOf(rule).id, action: a}
+}
+
+func (s *Session[O]) scopeOf(rule actions.Rule) *scope {
+	if rule.Public {
+		return s.c.scopes.public
+	}
+	return s.scope
+}
+
+// newFlight makes a run of a read that begins now.
+func (s *Session[O]) newFlight(id key, rule actions.Rule) *flight[O] {
+	sc := s.scopeOf(rule)
+	return &flight[O]{
+		key: id, scope: sc, session: s, rule: rule,
+		version: s.versions.Load().current,
+		stamp:   sc.stamp(),
+		started: s.c.now(),
+		done:    make(chan struct{}),
+	}
+}
+
+// lookup returns an entry that may be served now, or else a flight that may be
+// joined, or else neither. Without an entry there is a reason.
+func (s *Session[O]) lookup(id key) (*entry[O], *flight[O], Reason) {
+	e, f := s.c.store.find(id)
+	v := s.versions.Load()
+	reason := ReasonAbsent
+	if e != nil {
+		if reason = e.why(v, s.c.now()); reason == "" {
+			return e, nil, ""
+		}
+	}
+	if f != nil && f.joinable(v) {
+		return nil, f, reason
+	}
+	return nil, nil, reason
+}
+
+// claim registers a run, so that others can join it. While a write is going on
+// reads are not shared.
+func (s *Session[O]) claim(f *flight[O]) (*entry[O], *flight[O]) {
+	if !f.stamp.quiet() {
+		return nil, nil
+	}
+	return s.c.store.claim(f, s.versions.Load(), s.c.now())
+}
+
+// serve hands an entry to the target. It fails if the environment can't clone
+// the observation.
+func (s *Session[O]) serve(k *call[O], r *Result[O], e *entry[O], how Outcome) bool {
+	if !s.c.copyTo(&r.Observation, e.observation) {
+		return false
+	}
+	now := s.c.now()
+	r.Outcome, r.Reason, r.Revision, r.Age = how, "", e.revision, now-e.born
+	k.ok, k.step.Observation = true, e.observation
+	which := cHits
+	if how == Join {
+		which = cJoins
+	}
+	if s.counts.add(which, 1)%sampledReads == 0 {
+		s.c.store.sample(e)
+	}
+	if e.unserved.Load() && e.unserved.CompareAndSwap(true, false) {
+		s.c.store.window.touch(e)
+		r.Ahead = true
+		r.Hidden = max(0, min(e.took-(now-k.asked), k.asked-e.born))
+		s.countUse(e, r.Hidden)
+	}
+	return true
+}
+
+// sampledReads: one read in so many tells ristretto what is popular.
+const sampledReads = 8
+
+func (s *Session[O]) countUse(e *entry[O], hidden time.Duration) {
+	s.counts.add(cAhead, 1)
+	s.counts.add(cHidden, int64(hidden))
+	s.counts.add(cUsed, 1)
+	s.counts.add(cUsedBytes, e.size)
+	s.counts.add(cUsedTime, int64(e.took))
+}
+
+// copyTo stores what a caller may have of an observation that is kept.
+func (c *Cache[O]) copyTo(dst *O, kept O) (ok bool) {
+	if c.env.Clone == nil {
+		*dst = kept
+		return true
+	}
+	defer func() { ok = recover() == nil }()
+	*dst = c.env.Clone(kept)
+	return true
+}
+
+// join waits for a run that is going on. It reports whether that, or a run of
+// the target's own beside it, gave the target its observation.
+func (s *Session[O]) join(ctx context.Context, k *call[O], r *Result[O], f *flight[O]) (bool, error) {
+	if !f.join() {
+		return false, nil
+	}
+	beside, err := s.await(ctx, f)
+	switch {
+	case err != nil:
+		s.counts.miss(r.Reason)
+		return false, err
+	case beside != nil:
+		s.counts.miss(r.Reason)
+		r.Observation, err = beside.repeat()
+		if err == nil {
+			k.ok, k.step.Observation = true, s.own(r.Observation)
+		}
+		return err == nil, err
+	}
+	return s.usable(f) && s.serve(k, r, f.entry, Join), nil
+}
+
+// runOwn runs a read on the caller's goroutine, as f.
+func (s *Session[O]) runOwn(ctx context.Context, k *call[O], r *Result[O], f *flight[O]) error {
+	s.counts.miss(r.Reason)
+	o, err := s.fly(ctx, f)
+	r.Observation = o
+	if err != nil {
+		return err
+	}
+	k.ok = true
+	if f.entry != nil {
+		r.Revision, k.step.Observation = f.entry.revision, f.entry.observation
+	} else {
+		k.step.Observation = s.own(o)
+	}
+	return nil
+}

@@ -1,0 +1,264 @@
+package speccache
+
+import (
+	"context"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/speccache/speccache-go/actions"
+)
+
+// A Session is one run of one agent: its goal, its steps, its model version.
+// It is made by Cache.Open and must be closed. All methods may be called
+// concurrently; parallel calls of Do are one step.
+type Session[O any] struct {
+	c      *Cache[O]
+	id     uint64
+	goal   string
+	do     actions.Executor[O]
+	scope  *scope
+	counts counts
+
+	versions atomic.Pointer[versions]
+	begun    atomic.Int64 // steps; beyond all once the session is closed
+	closed   atomic.Bool
+
+	ahead int // runs ahead; guarded by permits.mu
+
+	// mu guards what follows. No user code runs under it.
+	mu      sync.Mutex
+	refs    int                    // the open session, and each driver of guesses
+	steps   []actions.Step[O]      // replaced, never changed: states share it
+	open    int                    // calls of Do that have not returned
+	pending []*call[O]             // the step's calls, in call order
+	drafts  map[*draft[O]]struct{} // asked about the present step
+	asking  int                    // predictors that have not returned
+	trouble trouble
+}
+
+// What a session keeps of its steps.
+const (
+	maxSteps        = 32
+	maxObservations = 8
+)
+
+// A call is one action of the target, from Do's begin to its end.
+type call[O any] struct {
+	asked time.Duration
+	state actions.State[O] // before the step
+	step  actions.Step[O]  // what to remember, if ok
+	ok    bool
+}
+
+// begin opens a call. The first one of a step ends the drafts about it.
+func (s *Session[O]) begin() *call[O] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open == 0 {
+		s.nextStep()
+	}
+	s.open++
+	k := &call[O]{state: s.state()}
+	s.pending = append(s.pending, k)
+	return k
+}
+
+// nextStep stops the drafts about the present step. mu is held.
+func (s *Session[O]) nextStep() {
+	for d := range s.drafts {
+		d.stop()
+	}
+	clear(s.drafts)
+	if !s.closed.Load() {
+		s.begun.Add(1)
+	}
+}
+
+// end closes a call, and with the last one the step: then the target starts to
+// think, and the draft to guess.
+func (s *Session[O]) end(ctx context.Context) {
+	if s.endStep() && ctx.Err() == nil {
+		s.startDraft(ctx)
+	}
+}
+
+func (s *Session[O]) endStep() (last bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open--; s.open > 0 {
+		return false
+	}
+	var done []actions.Step[O]
+	for _, k := range s.pending {
+		if k.ok {
+			done = append(done, k.step)
+		}
+	}
+	s.pending = nil
+	s.remember(done)
+	return true
+}
+
+// remember appends steps to those that states show, and lets go of what is
+// too old. mu is held.
+func (s *Session[O]) remember(done []actions.Step[O]) {
+	all := append(s.steps[:len(s.steps):len(s.steps)], done...)
+	all = all[max(0, len(all)-maxSteps):]
+	for i := range all[:max(0, len(all)-maxObservations)] {
+		var forgotten O
+		all[i].Observation = forgotten
+	}
+	s.steps = all
+}
+
+// state is what is known now. mu is held.
+func (s *Session[O]) state() actions.State[O] {
+	return actions.State[O]{Scope: s.scope.name, Goal: s.goal, Session: s.id, Steps: s.steps}
+}
+
+// Observe records an observation that the session did not ask for, such as
+// the first page, as a step of its own. Guessing starts from it.
+func (s *Session[O]) Observe(ctx context.Context, o O) {
+	k := s.begin()
+	k.ok, k.step.Observation = true, s.own(o)
+	s.end(ctx)
+}
+
+// own returns a copy of o for the session's record, where the environment
+// says that observations need one.
+func (s *Session[O]) own(o O) O {
+	if s.c.env.Clone != nil {
+		return s.c.env.Clone(o)
+	}
+	return o
+}
+
+// SetModelVersion says which model version the target has from now on, such as
+// its configured name with the name that the provider reports. Entries of
+// another version are not served to the session; the first statement after
+// "not known yet" invalidates nothing.
+func (s *Session[O]) SetModelVersion(version string) {
+	s.mu.Lock()
+	old := s.versions.Load()
+	next := old.next(version)
+	changed := next.current != old.current
+	if changed {
+		s.versions.Store(next)
+	}
+	s.mu.Unlock()
+	if !changed {
+		return
+	}
+	if old.current != unsetVersion {
+		s.counts.add(cVersions, 1)
+		s.c.permits.each(func(f *flight[O]) {
+			if f.session == s {
+				f.giveUp()
+			}
+		})
+	}
+	s.emit(Event{Kind: EventModelVersion})
+}
+
+// Stats returns what the session has counted. What runs ahead is counted for
+// the session that guessed it, its use for the session that it served.
+func (s *Session[O]) Stats() Stats {
+	var sum [counters]int64
+	s.counts.addTo(&sum)
+	return newStats(sum)
+}
+
+// Close ends the session: its drafts are stopped, and its runs ahead that
+// nobody waits for are cancelled, but not waited for; Cache.Close does that.
+// After it, Do passes through. Close is idempotent, and its error is always
+// nil.
+func (s *Session[O]) Close() error {
+	s.mu.Lock()
+	again := s.closed.Swap(true)
+	s.begun.Store(math.MaxInt64)
+	s.mu.Unlock()
+	if again {
+		return nil
+	}
+	s.stopDrafts()
+	s.c.permits.each(func(f *flight[O]) {
+		if f.session == s {
+			f.giveUp()
+		}
+	})
+	s.c.scopes.leave(s.scope)
+	s.release()
+	return nil
+}
+
+// stopDrafts stops the drafts about the present step; runs go on.
+func (s *Session[O]) stopDrafts() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for d := range s.drafts {
+		d.stop()
+	}
+	clear(s.drafts)
+}
+
+// release hands the counts to the cache when the session is closed and its
+// last run has ended.
+func (s *Session[O]) release() {
+	s.mu.Lock()
+	s.refs--
+	over := s.refs == 0
+	s.mu.Unlock()
+	if !over {
+		return
+	}
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	var sum [counters]int64
+	s.counts.addTo(&sum)
+	for i, n := range sum {
+		s.c.past[i].Add(n)
+	}
+	delete(s.c.sessions, s)
+}
+
+// over reports whether the session only passes through.
+func (s *Session[O]) over() bool { return s.closed.Load() || s.c.off() || s.c.closed.Load() }
+
+func (s *Session[O]) emit(e Event) {
+	e.Scope, e.Session, e.Step = s.scope.name, s.id, s.begun.Load()
+	s.c.emit(e)
+}
+
+// execute runs an action with the session's executor.
+func (s *Session[O]) execute(ctx context.Context, a actions.Action, ahead bool) (O, error) {
+	ctx = actions.WithCall(ctx, actions.Call{Scope: s.scope.name, Session: s.id, Ahead: ahead})
+	return s.do(ctx, a)
+}
+
+// since is the time since a moment of the cache's clock.
+func (s *Session[O]) since(moment time.Duration) time.Duration { return s.c.now() - moment }
+
+// report tells how an action of the target ended.
+func (s *Session[O]) report(r *Result[O], err error) {
+	if s.c.events == nil {
+		return
+	}
+	ev := Event{
+		Kind: EventAction, Outcome: r.Outcome, Reason: r.Reason, Ahead: r.Ahead,
+		Revision: r.Revision, Waited: r.Waited, Hidden: r.Hidden, Err: s.c.errText(err),
+	}
+	s.c.describe(&ev, r.Action)
+	s.emit(ev)
+}
+
+// tell tells of a run ahead.
+func (s *Session[O]) tell(f *flight[O], kind EventKind, took time.Duration) {
+	if s.c.events == nil {
+		return
+	}
+	ev := Event{Kind: kind, Source: f.guess.source, Rank: f.guess.rank, Took: took, Err: s.c.errText(f.err)}
+	s.c.describe(&ev, f.key.action)
+	s.emit(ev)
+}

@@ -1,0 +1,221 @@
+package speccache
+
+import (
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/speccache/speccache-go/actions"
+)
+
+// Outcome says where an observation came from.
+type Outcome string
+
+const (
+	// Hit: it was there. It had run ahead to its end, or was read before.
+	Hit Outcome = "hit"
+	// Join: it was still running, and the target waited for the rest.
+	Join Outcome = "join"
+	// Miss: the target's own run brought it.
+	Miss Outcome = "miss"
+)
+
+// Reason says why a lookup missed. The empty Reason belongs to a hit or join.
+type Reason string
+
+const (
+	// ReasonAbsent: nobody had run it, or its run ahead failed.
+	ReasonAbsent Reason = "absent"
+	// ReasonModelVersion: it was read for another model version.
+	ReasonModelVersion Reason = "model version"
+	// ReasonState: a write or an undeclared action came after it or overlaps.
+	ReasonState Reason = "state"
+	// ReasonAge: it was older than its MaxAge.
+	ReasonAge Reason = "age"
+	// ReasonUndeclared: no rule names the action, so it was not looked up.
+	ReasonUndeclared Reason = "undeclared"
+	// ReasonBypass: the action is a write or local, its context had ended
+	// before, or it could not be resolved.
+	ReasonBypass Reason = "bypass"
+	// ReasonMode: the cache is off or closed.
+	ReasonMode Reason = "mode"
+)
+
+// reasons are those for which a lookup can miss, in the order of their
+// counters.
+var reasons = [...]Reason{ReasonAbsent, ReasonModelVersion, ReasonState, ReasonAge, ReasonBypass, ReasonMode}
+
+// counter numbers what is counted.
+type counter int
+
+const (
+	cHits counter = iota
+	cJoins
+	cAhead
+	cUnresolved
+	cUndeclared
+	cWrites
+	cHidden // ns
+	cWaited // ns
+	cDrafts
+	cDraftsLate
+	cDraftsFailed
+	cDraftsSkipped
+	cGuesses
+	cUnresolvedGuesses
+	cUndeclaredGuesses
+	cRefusedGuesses
+	cResidentGuesses
+	cFlyingGuesses
+	cCrowdedGuesses
+	cSpeculated
+	cEnded
+	cEndedBytes
+	cEndedTime // ns
+	cFailed
+	cUsed
+	cUsedBytes
+	cUsedTime // ns
+	cModelCalls
+	cPromptTokens
+	cCachedTokens
+	cOutputTokens
+	cVersions
+	cMisses // one for each of reasons, from here on
+
+	counters = cMisses + counter(len(reasons))
+)
+
+// counts is one owner's share of all counters: a session's until it is closed
+// and its last run has ended, then its cache's.
+type counts [counters]atomic.Int64
+
+func (n *counts) add(c counter, delta int64) int64 { return n[c].Add(delta) }
+
+func (n *counts) miss(r Reason) {
+	n.add(cMisses+counter(slices.Index(reasons[:], r)), 1)
+}
+
+func (n *counts) addTo(sum *[counters]int64) {
+	for i := range n {
+		sum[i] += n[i].Load()
+	}
+}
+
+// Stats is a snapshot of what a cache or a session has counted. Times are
+// real ones.
+type Stats struct {
+	// Lookups = Hits + Joins + Misses: the target's read-only actions.
+	Lookups, Hits, Joins, Misses int64
+	// Ahead is how many hits and joins were the first reading of something
+	// that ran ahead; the other ones were resident, as in any cache.
+	Ahead int64
+	// MissReasons splits Misses.
+	MissReasons map[Reason]int64
+	// Undeclared, Writes and Unresolved are the target's other actions: no
+	// rule named them, their rule is Write, or they could not be resolved.
+	Undeclared, Writes, Unresolved int64
+
+	// Waited is the time that the target spent in Do. Hidden is the time that
+	// runs ahead took, less what the target waited for them; each run counts
+	// once, when it is first served.
+	Waited, Hidden time.Duration
+
+	// Drafts is how often the predictor was asked; DraftsLate of them had said
+	// nothing when the target acted, DraftsFailed returned an error or
+	// panicked, DraftsSkipped were not asked since two earlier ones ignored
+	// that they were stopped.
+	Drafts, DraftsLate, DraftsFailed, DraftsSkipped int64
+	// Usage is what the drafts cost.
+	Usage actions.Usage
+
+	// Guesses is what the drafts and Speculate proposed, and what became of
+	// it. The rest ran ahead.
+	Guesses GuessStats
+
+	// Speculated = running now + Used + Wasted, in runs ahead.
+	Speculated, Used, Wasted int64
+	// FailedAhead of the wasted runs ended with an error or were cancelled.
+	FailedAhead int64
+	// WastedBytes and WastedTime are what the wasted runs held and took.
+	WastedBytes int64
+	WastedTime  time.Duration
+
+	// ModelVersions is how often a session's model version changed, the first
+	// statement not counted.
+	ModelVersions int64
+
+	// Of the cache, and zero for a session: what is kept, and why finished
+	// observations were not.
+	Entries     int
+	WindowBytes int64
+	Drops       DropStats
+	// EventsDropped were more than OnEvent could take.
+	EventsDropped int64
+}
+
+// GuessStats says what became of guesses.
+type GuessStats struct {
+	Proposed   int64 // different actions of a step
+	Unresolved int64 // they name nothing in view, or not one thing
+	Undeclared int64 // their rule does not let them run ahead
+	Refused    int64 // by Environment.Policy
+	Resident   int64 // known already
+	Flying     int64 // in the air already
+	Crowded    int64 // all permits were taken until the target acted, or a write was going on
+}
+
+// DropStats counts finished observations that the cache has let go.
+type DropStats struct {
+	TooLarge int64 // for the window: a quarter of MaxBytes
+	Rejected int64 // by ristretto's admission: less popular than what it has
+	Evicted  int64 // by ristretto: others became more popular
+	Busy     int64 // ristretto's buffer was full
+	Other    int64 // the scope was gone, or two keys had one hash
+}
+
+// HitRate is the share of lookups that found something: (Hits + Joins) /
+// Lookups.
+func (s Stats) HitRate() float64 { return ratio(s.Hits+s.Joins, s.Lookups) }
+
+// ReadyRate is the share of lookups that found something finished.
+func (s Stats) ReadyRate() float64 { return ratio(s.Hits, s.Lookups) }
+
+func ratio(a, b int64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return float64(a) / float64(b)
+}
+
+func newStats(n [counters]int64) Stats {
+	s := Stats{
+		Hits: n[cHits], Joins: n[cJoins], Ahead: n[cAhead],
+		MissReasons: map[Reason]int64{},
+		Undeclared:  n[cUndeclared], Writes: n[cWrites], Unresolved: n[cUnresolved],
+		Waited: time.Duration(n[cWaited]), Hidden: time.Duration(n[cHidden]),
+		Drafts: n[cDrafts], DraftsLate: n[cDraftsLate],
+		DraftsFailed: n[cDraftsFailed], DraftsSkipped: n[cDraftsSkipped],
+		Guesses: GuessStats{
+			Proposed: n[cGuesses], Unresolved: n[cUnresolvedGuesses],
+			Undeclared: n[cUndeclaredGuesses], Refused: n[cRefusedGuesses],
+			Resident: n[cResidentGuesses], Flying: n[cFlyingGuesses], Crowded: n[cCrowdedGuesses],
+		},
+		Usage: actions.Usage{
+			Calls: int(n[cModelCalls]), PromptTokens: int(n[cPromptTokens]),
+			CachedTokens: int(n[cCachedTokens]), OutputTokens: int(n[cOutputTokens]),
+		},
+		Speculated: n[cSpeculated], Used: n[cUsed], Wasted: n[cEnded] - n[cUsed],
+		FailedAhead: n[cFailed],
+		WastedBytes: n[cEndedBytes] - n[cUsedBytes], WastedTime: time.Duration(n[cEndedTime] - n[cUsedTime]),
+		ModelVersions: n[cVersions],
+	}
+	for i, r := range reasons {
+		if k := n[cMisses+counter(i)]; k > 0 {
+			s.MissReasons[r] = k
+			s.Misses += k
+		}
+	}
+	s.Lookups = s.Hits + s.Joins + s.Misses
+	return s
+}

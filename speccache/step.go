@@ -1,0 +1,340 @@
+package speccache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/speccache/speccache-go/actions"
+	"golang.org/x/sync/errgroup"
+)
+
+// A draft is one round of guessing about one step. One goroutine drives it:
+// it ranges over the guesses, takes permits, claims flights and starts them,
+// and alone waits for all of them.
+type draft[O any] struct {
+	s       *Session[O]
+	state   actions.State[O]
+	step    int64 // the session's counter when the target began to think
+	topN    int
+	guesses iter.Seq2[actions.Prediction, error]
+
+	predicted bool // by the predictor, not by Speculate
+
+	ctx  context.Context // ends when the target acts: guesses are about the past then
+	stop context.CancelFunc
+	base context.Context // the caller's values and no end, for the runs
+
+	// Of the driver's goroutine alone.
+	runs   errgroup.Group
+	seen   map[actions.Action]bool // resolved actions
+	rank   int                     // guesses that rules and policy let pass
+	yields int
+}
+
+// Limits on what one predictor may cost a step. They are far above what a
+// useful one does.
+const (
+	maxAsking    = 2 // predictors of a session that have not returned
+	guessesPerN  = 8 // yields for each of TopN; then it is talking nonsense
+	maxSpeculate = 64
+)
+
+// startDraft asks the predictor about the present step.
+func (s *Session[O]) startDraft(ctx context.Context) {
+	if s.c.cfg.Predictor == nil || s.over() {
+		return
+	}
+	s.mu.Lock()
+	busy := s.asking >= maxAsking
+	state := s.state()
+	s.mu.Unlock()
+	if busy {
+		s.counts.add(cDraftsSkipped, 1)
+		return
+	}
+	s.counts.add(cDrafts, 1)
+	d := s.newDraft(ctx, state, s.c.cfg.TopN)
+	d.guesses = func(yield func(actions.Prediction, error) bool) {
+		s.c.cfg.Predictor(d.ctx, state)(yield)
+	}
+	d.predicted = true
+	d.start()
+}
+
+// Speculate runs the caller's own guesses ahead, as if the predictor had made
+// them: at most 64 of one call, in order, under the same rules and limits. It
+// returns at once. Guesses that have not started when the target acts are
+// dropped.
+func (s *Session[O]) Speculate(ctx context.Context, guesses ...actions.Action) {
+	if s.over() || len(guesses) == 0 {
+		return
+	}
+	s.mu.Lock()
+	state := s.state()
+	s.mu.Unlock()
+	d := s.newDraft(ctx, state, maxSpeculate)
+	d.guesses = func(yield func(actions.Prediction, error) bool) {
+		for _, a := range guesses {
+			if !yield(actions.Prediction{Action: a, Confidence: 1, Source: "caller"}, nil) {
+				return
+			}
+		}
+	}
+	d.start()
+}
+
+func (s *Session[O]) newDraft(ctx context.Context, state actions.State[O], topN int) *draft[O] {
+	d := &draft[O]{
+		s:     s,
+		state: state,
+		step:  s.begun.Load(),
+		topN:  topN,
+		base:  context.WithoutCancel(ctx),
+		seen:  map[actions.Action]bool{},
+	}
+	d.ctx, d.stop = context.WithTimeout(d.base, s.c.cfg.AheadTimeout)
+	return d
+}
+
+// start runs the draft on a goroutine of the cache's, unless the target has
+// acted meanwhile.
+func (d *draft[O]) start() {
+	s := d.s
+	s.mu.Lock()
+	current := d.step == s.begun.Load() && (s.open == 0 || !d.predicted)
+	if current {
+		if s.drafts == nil {
+			s.drafts = map[*draft[O]]struct{}{}
+		}
+		s.drafts[d] = struct{}{}
+		s.refs++
+		if d.predicted {
+			s.asking++
+		}
+	}
+	s.mu.Unlock()
+	if !current {
+		d.stop()
+		return
+	}
+	if !s.c.spawn(d.drive) {
+		d.leave()
+		s.release()
+	}
+}
+
+// drive is the draft's goroutine. It ends when the last run has.
+func (d *draft[O]) drive() {
+	defer d.s.release()
+	defer d.runs.Wait()
+	began := d.s.c.now()
+	err := errAborted
+	defer func() { d.conclude(err, d.s.since(began)) }() // also if the predictor calls Goexit
+	err = d.guess()
+}
+
+// conclude says how the guessing went, before the runs have ended.
+func (d *draft[O]) conclude(err error, took time.Duration) {
+	late := d.yields == 0 && d.ctx.Err() != nil
+	d.leave()
+	if !d.predicted {
+		return
+	}
+	s := d.s
+	switch {
+	case late:
+		s.counts.add(cDraftsLate, 1)
+	case err != nil:
+		s.counts.add(cDraftsFailed, 1)
+		s.note(func(t *trouble) { t.draft = brief(err) })
+	}
+	s.emit(Event{Kind: EventDraft, Took: took, Err: s.c.errText(err)})
+}
+
+// leave says that the predictor has returned.
+func (d *draft[O]) leave() {
+	d.stop()
+	d.s.mu.Lock()
+	defer d.s.mu.Unlock()
+	delete(d.s.drafts, d)
+	if d.predicted {
+		d.s.asking--
+	}
+}
+
+// guess ranges over the guesses until there are enough or the target acts. It
+// returns the first error that they came with.
+func (d *draft[O]) guess() (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("speccache: the predictor panicked: %v", r)
+		}
+	}()
+	for p, failure := range d.guesses {
+		if d.ctx.Err() != nil {
+			break
+		}
+		d.yields++
+		if failure == nil {
+			d.consider(p)
+		} else if err == nil {
+			err = failure
+		}
+		if d.rank >= d.topN || d.yields >= guessesPerN*d.topN {
+			break
+		}
+	}
+	return err
+}
+
+// consider runs a guess if nothing speaks against it.
+func (d *draft[O]) consider(p actions.Prediction) {
+	s := d.s
+	s.countUsage(p.Usage)
+	if p.Action == (actions.Action{}) {
+		return // only news of what the draft has cost
+	}
+	a, ok := d.admit(p)
+	if !ok {
+		return
+	}
+	rule := s.c.env.Rules[a.Name()]
+	if !s.c.permits.acquire(d.ctx, s, d.step) {
+		s.counts.add(cCrowdedGuesses, 1)
+		return
+	}
+	if !d.launch(a, rule, p) {
+		s.c.permits.release(s)
+	}
+}
+
+// admit resolves a guess and asks rules, policy and the cache about it.
+func (d *draft[O]) admit(p actions.Prediction) (actions.Action, bool) {
+	s, a := d.s, p.Action
+	refuse := func(why counter, err error) (actions.Action, bool) {
+		s.counts.add(why, 1)
+		ev := Event{Kind: EventRefused, Source: p.Source, Err: s.c.errText(err)}
+		s.c.describe(&ev, a)
+		s.emit(ev)
+		return a, false
+	}
+	if s.c.env.Resolve != nil {
+		resolved, err := s.c.env.Resolve(d.state, a)
+		if err != nil {
+			s.counts.add(cGuesses, 1)
+			s.note(func(t *trouble) { t.guess = brief(err) })
+			return refuse(cUnresolvedGuesses, err)
+		}
+		a = resolved
+	}
+	if d.seen[a] {
+		return a, false
+	}
+	d.seen[a] = true
+	s.counts.add(cGuesses, 1)
+	rule := s.c.env.Rules[a.Name()]
+	if rule.Effect != actions.ReadOnly || !rule.Ahead {
+		s.note(func(t *trouble) { t.notAhead = a.Name() })
+		return refuse(cUndeclaredGuesses, ErrNotAhead)
+	}
+	if s.c.env.Policy != nil {
+		if err := s.c.env.Policy(d.state, a); err != nil {
+			s.note(func(t *trouble) { t.policy = brief(err) })
+			return refuse(cRefusedGuesses, err)
+		}
+	}
+	d.rank++
+	return a, !d.known(s.lookup(s.keyOf(a, rule)))
+}
+
+// ErrNotAhead is why a guess is refused whose rule does not let it run ahead.
+var ErrNotAhead = errors.New("speccache: its rule does not let it run ahead")
+
+// known reports whether a guess needs no run, and counts it.
+func (d *draft[O]) known(e *entry[O], f *flight[O], _ Reason) bool {
+	switch {
+	case e != nil:
+		d.s.counts.add(cResidentGuesses, 1)
+	case f != nil:
+		d.s.counts.add(cFlyingGuesses, 1)
+	}
+	return e != nil || f != nil
+}
+
+// launch claims a guess and lets it go. The permit passes to the run; it
+// returns false if there is no run.
+func (d *draft[O]) launch(a actions.Action, rule actions.Rule, p actions.Prediction) bool {
+	s := d.s
+	f := s.newFlight(s.keyOf(a, rule), rule)
+	f.guess = &guess{source: p.Source, rank: d.rank, step: d.step, steps: &s.begun}
+	ctx, cancel := context.WithTimeout(d.base, s.c.cfg.AheadTimeout)
+	f.cancel, f.ended = cancel, ctx.Done()
+	if !f.stamp.quiet() || d.ctx.Err() != nil {
+		s.counts.add(cCrowdedGuesses, 1)
+		cancel()
+		return false
+	}
+	if e, g := s.claim(f); d.known(e, g, "") {
+		cancel()
+		return false
+	}
+	s.counts.add(cSpeculated, 1)
+	s.tell(f, EventAhead, 0)
+	s.c.permits.add(f)
+	if s.over() || f.stamp != f.scope.stamp() {
+		f.giveUp() // whoever saw to that may not have seen f
+	}
+	d.runs.Go(func() error {
+		s.c.runAhead(ctx, f)
+		return nil // siblings go on, whatever happened
+	})
+	return true
+}
+
+// runAhead runs a claimed guess. Its context has the values of the caller's
+// and an end of its own.
+func (c *Cache[O]) runAhead(ctx context.Context, f *flight[O]) {
+	run := func() (o O, err error) {
+		if ctx.Err() != nil { // given up before it started
+			return o, context.Cause(ctx)
+		}
+		return f.session.execute(ctx, f.key.action, true)
+	}
+	try(run, func(e ending[O]) {
+		err := e.err
+		if e.panicked != nil {
+			err = fmt.Errorf("%w: %v", errAborted, e.panicked)
+		}
+		if err == nil && ctx.Err() != nil {
+			// It ignored its end: what it returned may be half of something.
+			err = context.Cause(ctx)
+		}
+		c.settle(f, e.o, err)
+		f.cancel()
+		c.landed(f)
+	})
+}
+
+// landed counts a run ahead that has settled, and returns its permit.
+func (c *Cache[O]) landed(f *flight[O]) {
+	s, took := f.session, c.now()-f.started
+	s.counts.add(cEnded, 1)
+	s.counts.add(cEndedTime, int64(took))
+	if f.entry != nil {
+		s.counts.add(cEndedBytes, f.entry.size)
+	} else {
+		s.counts.add(cFailed, 1)
+	}
+	s.tell(f, EventLanded, took)
+	c.permits.remove(f)
+}
+
+func (s *Session[O]) countUsage(u actions.Usage) {
+	s.counts.add(cModelCalls, int64(u.Calls))
+	s.counts.add(cPromptTokens, int64(u.PromptTokens))
+	s.counts.add(cCachedTokens, int64(u.CachedTokens))
+	s.counts.add(cOutputTokens, int64(u.OutputTokens))
+}

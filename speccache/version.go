@@ -1,0 +1,159 @@
+package speccache
+
+import (
+	"container/list"
+	"sync"
+	"sync/atomic"
+	"unique"
+)
+
+// A modelVersion is the identity of the target, interned: comparing two costs
+// as much as comparing two pointers.
+type modelVersion = unique.Handle[string]
+
+var unsetVersion = unique.Make("")
+
+// versions is what a session accepts: its model version, and entries from
+// before the version was known, until it changes for the first time.
+type versions struct {
+	current modelVersion
+	orUnset bool
+}
+
+func (v *versions) accepts(m modelVersion) bool {
+	return m == v.current || v.orUnset && m == unsetVersion
+}
+
+// next returns what a session accepts once its version is name.
+func (v *versions) next(name string) *versions {
+	m := unique.Make(name)
+	return &versions{current: m, orUnset: v.current == unsetVersion && m != unsetVersion}
+}
+
+// A stamp is a scope's state at one moment: a version in the upper bits, and
+// how many writes are going on in the lower ones. Observations with different
+// stamps may differ.
+type stamp uint64
+
+const (
+	writerBits = 20
+	writerMask = 1<<writerBits - 1
+)
+
+// quiet reports whether no write was going on.
+func (s stamp) quiet() bool { return s&writerMask == 0 }
+
+// A scope is the state that reads of the sessions in it depend on.
+type scope struct {
+	id   uint64
+	name string // empty if it is private to one session
+	word atomic.Uint64
+	tick *atomic.Uint64 // the cache's one counter of versions
+
+	dead atomic.Bool // nothing can be found in it any more
+
+	// Guarded by scopes.mu.
+	sessions int
+	idle     *list.Element // in scopes.idle while sessions is 0
+}
+
+func (sc *scope) stamp() stamp { return stamp(sc.word.Load()) }
+
+// advance hides everything observed so far.
+func (sc *scope) advance() { sc.move(0) }
+
+func (sc *scope) beginWrite() { sc.move(1) }
+func (sc *scope) endWrite()   { sc.move(-1) }
+
+// move gives the scope a version that it never had, since all versions come
+// from one counter, and changes the number of writers.
+func (sc *scope) move(writers int) {
+	version := sc.tick.Add(1)
+	for {
+		old := sc.word.Load()
+		w := uint64(int(old&writerMask) + writers)
+		if sc.word.CompareAndSwap(old, version<<writerBits|w) {
+			return
+		}
+	}
+}
+
+// maxIdleScopes is how many named scopes without a session are remembered.
+// What was read in a forgotten one is never found again.
+const maxIdleScopes = 1024
+
+// scopes finds scopes by name.
+type scopes struct {
+	tick   atomic.Uint64
+	lastID atomic.Uint64
+	public *scope // shared by all; see actions.Rule.Public
+
+	// mu guards what follows and the registry's fields of each scope. It is
+	// held for map and list operations only.
+	mu    sync.Mutex
+	named map[string]*scope
+	idle  list.List // of *scope, longest idle first
+}
+
+func newScopes() *scopes {
+	s := &scopes{named: map[string]*scope{}}
+	s.public = s.make("")
+	return s
+}
+
+func (s *scopes) make(name string) *scope {
+	sc := &scope{id: s.lastID.Add(1), name: name, tick: &s.tick}
+	sc.advance()
+	return sc
+}
+
+// enter returns the scope for a new session. An empty name is a scope that
+// nobody else gets.
+func (s *scopes) enter(name string) *scope {
+	if name == "" {
+		return s.make("")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sc := s.named[name]
+	if sc == nil {
+		sc = s.make(name)
+		s.named[name] = sc
+	}
+	if sc.idle != nil {
+		s.idle.Remove(sc.idle)
+		sc.idle = nil
+	}
+	sc.sessions++
+	return sc
+}
+
+// leave is called once for each enter.
+func (s *scopes) leave(sc *scope) {
+	if sc.name == "" {
+		sc.dead.Store(true)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if sc.sessions--; sc.sessions > 0 {
+		return
+	}
+	sc.idle = s.idle.PushBack(sc)
+	if s.idle.Len() > maxIdleScopes {
+		oldest := s.idle.Remove(s.idle.Front()).(*scope)
+		oldest.dead.Store(true)
+		delete(s.named, oldest.name)
+	}
+}
+
+// find returns the scope of that name if there is one. The empty name finds
+// the public scope.
+func (s *scopes) find(name string) *scope {
+	if name == "" {
+		return s.public
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.named[name]
+}
