@@ -1,0 +1,26 @@
+package web
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/html/charset"
+)
+
+// decode returns a body as UTF-8. What it is written in is said by a byte
+// order mark, the Content-Type header or a <meta> at the start, in this order.
+// Where only a <meta> or nothing says windows-1252 (which is also how browsers
+// read iso-8859-1), a body that is UTF-8 throughout is taken for that: legacy
+// text is so only by a rare accident.
+func decode(body []byte, contentType string) (string, error) {
+	enc, name, certain := charset.DetermineEncoding(body, contentType)
+	if name == "utf-8" || !certain && name == "windows-1252" && utf8.Valid(body) {
+		text := strings.ToValidUTF8(string(body), "\uFFFD")
+		return strings.TrimPrefix(text, "\uFEFF"), nil
+	}
+	text, err := enc.NewDecoder().Bytes(body)
+	if err != nil {
+		return "", err
+	}
+	return strings.TrimPrefix(strings.ToValidUTF8(string(text), "\uFFFD"), "\uFEFF"), nil
+}

@@ -1,0 +1,44 @@
+// Package web is the read-only web as an environment: visit a URL, click a
+// link.
+//
+//	f := web.New(web.Config{})
+//	defer f.Close()
+//	a, _ := web.Visit("https://example.org/")
+//	page, err := f.Do(ctx, a)    // title, Markdown, links
+//	a, err = page.Click("Calls") // visit {"url": "https://example.org/calls/"}
+//
+// [Fetcher.Environment] is all that a cache needs to know: what clicks mean,
+// which guesses may run ahead, how large pages are.
+//
+// What Do returns is a whole page that a host sent as HTML with status 200 or
+// 203. Everything else is an error with a type, so that a failure is never
+// remembered as a page. Error texts say what to do, and may be shown to the
+// model that chose the action.
+//
+// # URLs
+//
+// URLs are read as browsers read them (the WHATWG's URL standard), and one
+// canonical form serves as the key and as what is asked for. What net/http
+// would dial differently is refused, and so are other schemes than http and
+// https, and URLs with a user in them. Fragments are dropped: they name places
+// on a page. References in pages that are not UTF-8 have their queries encoded
+// as UTF-8, where browsers would use the page's encoding.
+//
+// # What runs ahead
+//
+// A guess must be a link of a page that the session has seen, on the host and
+// port of one, and must not sound like an action ("/logout", "?do=delete") or
+// offer a download; see [PolicyError]. The target may visit what it likes.
+//
+// # What this is not
+//
+// No scripts run, no forms are sent, and style sheets are not read: a link
+// that only they hide counts as one. Addresses are not checked, which is for
+// Config.Transport to do. One Fetcher serves any number of sessions; give
+// scopes with credentials in their transports a Fetcher each.
+//
+// # Concurrency
+//
+// A Fetcher and a Page may be used from several goroutines at once. The
+// package starts no goroutines but those of net/http.
+package web

@@ -1,0 +1,110 @@
+package web
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/speccache/speccache-go/actions"
+)
+
+// The actions that a Fetcher knows.
+const (
+	visitName = "visit"
+	clickName = "click"
+)
+
+// Visit makes the action visit {"url": ...} with the canonical form of an
+// absolute http or https URL: that of the WHATWG's URL standard, without the
+// fragment. The error is a [*URLError].
+func Visit(url string) (actions.Action, error) {
+	a, err := absolute(url)
+	if err != nil {
+		return actions.Action{}, err
+	}
+	return visit(a.url), nil
+}
+
+// Click makes the action click {"label": ...}, which means whatever it leads
+// to on the page in view. The error says that the label is empty.
+func Click(label string) (actions.Action, error) {
+	label = cleanLabel(strings.ToValidUTF8(label, "\uFFFD"))
+	if label == "" {
+		return actions.Action{}, errNoLabel
+	}
+	return actions.New(clickName, map[string]string{"label": label})
+}
+
+// Environment describes the fetcher to a cache: visit and click only read and
+// may run ahead, clicks are resolved to visits of what they lead to on the
+// page in view, and guesses are held to the policy of [PolicyError].
+func (f *Fetcher) Environment() actions.Environment[*Page] {
+	return actions.Environment[*Page]{
+		Do:      f.Do,
+		Rules:   actions.Reads(visitName, clickName),
+		Resolve: resolve,
+		Policy:  policy,
+		View:    (*Page).View,
+		Size:    (*Page).Size,
+		Fresh:   fresh,
+	}
+}
+
+// resolve makes clicks into visits, and visits canonical, so that one page has
+// one key. Other actions are left to Do, which refuses them.
+func resolve(s actions.State[*Page], a actions.Action) (actions.Action, error) {
+	switch a.Name() {
+	case clickName:
+		var args struct{ Label string }
+		if err := a.Decode(&args); err != nil {
+			return actions.Action{}, fmt.Errorf("web: %w", err)
+		}
+		return inView(s).Click(args.Label)
+	case visitName:
+		to, err := addressOf(a)
+		if err != nil {
+			return actions.Action{}, err
+		}
+		return visit(to.url), nil
+	}
+	return a, nil
+}
+
+// inView returns the newest page of a session, or nil. A step that failed
+// left the page before it in view.
+func inView(s actions.State[*Page]) *Page {
+	for i := len(s.Steps) - 1; i >= 0; i-- {
+		if p := s.Steps[i].Observation; p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+// addressOf returns the address that a visit asks for.
+func addressOf(a actions.Action) (address, error) {
+	var args struct{ URL string }
+	if err := a.Decode(&args); err != nil {
+		return address{}, fmt.Errorf("web: %w", err)
+	}
+	return absolute(args.URL)
+}
+
+// fresh keeps every page as long as the rule says, except those whose host
+// said no-store.
+func fresh(_ actions.Action, p *Page) (maxAge time.Duration, keep bool) {
+	return 0, p != nil && !p.noStore
+}
+
+// noStore reports whether a Cache-Control header holds the directive.
+func noStore(lines []string) bool {
+	for _, line := range lines {
+		for directive := range strings.SplitSeq(line, ",") {
+			name, _, _ := strings.Cut(directive, "=")
+			if strings.EqualFold(strings.TrimSpace(name), "no-store") {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,140 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+var (
+	// ErrTooLarge says that a body is longer than Config.MaxBytes. A page that
+	// was cut off would be a wrong observation, so there is none.
+	ErrTooLarge = errors.New("the body is too large")
+
+	// ErrRedirects says that a page was not found within
+	// Config.MaxRedirects redirects.
+	ErrRedirects = errors.New("too many redirects")
+)
+
+var (
+	errNoPage = errors.New("web: click needs a page in view: visit a page first, " +
+		"and click through a session or Page.Click")
+	errNoLabel = errors.New(`web: click needs a label: {"label": "the text of a link"}`)
+)
+
+// A URLError is a URL that is not visited: it does not parse, is not http or
+// https, or could be read as two different hosts.
+type URLError struct {
+	URL    string // as it was given
+	Reason string // what is wrong with it
+	Err    error  // the parser's error; may be nil
+}
+
+func (e *URLError) Error() string {
+	msg := fmt.Sprintf("web: URL %.200q: %s", e.URL, e.Reason)
+	if e.Err != nil {
+		msg += ": " + e.Err.Error()
+	}
+	return msg
+}
+
+func (e *URLError) Unwrap() error { return e.Err }
+
+// A StatusError is an answer that holds no page: any status but 200 and 203,
+// apart from the redirects that were followed.
+type StatusError struct {
+	URL  string // that answered, after redirects
+	Code int    // HTTP status code
+}
+
+func (e *StatusError) Error() string {
+	return fmt.Sprintf("web: %s: status %d %s: %s",
+		e.URL, e.Code, http.StatusText(e.Code), advice(e.Code))
+}
+
+func advice(code int) string {
+	switch {
+	case code == http.StatusUnauthorized, code == http.StatusForbidden:
+		return "the page wants a permission that this fetcher does not carry"
+	case code == http.StatusNotFound, code == http.StatusGone:
+		return "there is no such page, choose another link"
+	case code == http.StatusTooManyRequests, code == http.StatusServiceUnavailable:
+		return "the host is busy, ask again later and less often"
+	case code >= 500:
+		return "the host failed, ask again later"
+	case code >= 300 && code < 400:
+		return "the redirect can't be followed"
+	case code >= 200 && code < 300:
+		return "the answer is not a whole page"
+	}
+	return "the host refuses the request, choose another link"
+}
+
+// A ContentTypeError is an answer that is not HTML, or is coded in a way that
+// nobody asked for.
+type ContentTypeError struct {
+	URL      string // that answered, after redirects
+	Type     string // its Content-Type, as sent
+	Encoding string // its Content-Encoding, if that is the problem
+}
+
+func (e *ContentTypeError) Error() string {
+	if e.Encoding != "" {
+		return fmt.Sprintf("web: %s: content encoding %.80q: only what the transport decodes can be read",
+			e.URL, e.Encoding)
+	}
+	return fmt.Sprintf("web: %s: content type %.80q: only HTML is a page, choose another link", e.URL, e.Type)
+}
+
+// A LabelError is a click that names no page, or more than one.
+type LabelError struct {
+	Label     string
+	Page      string // the URL of the page in view
+	Ambiguous bool   // several pages have links with this label
+
+	// Choices are what the click could mean, at most 20: the URLs that an
+	// ambiguous label stands for, or else the page's labels, nearest first.
+	Choices []string
+
+	more int // choices that were left out
+}
+
+func (e *LabelError) Error() string {
+	var b strings.Builder
+	switch {
+	case e.Ambiguous:
+		fmt.Fprintf(&b, "web: label %.80q on %s leads to different pages: visit one of ", e.Label, e.Page)
+	case len(e.Choices) == 0:
+		fmt.Fprintf(&b, "web: no link on %s is labelled %.80q: it has no links", e.Page, e.Label)
+	default:
+		fmt.Fprintf(&b, "web: no link on %s is labelled %.80q: click one of ", e.Page, e.Label)
+	}
+	for i, c := range e.Choices {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%.200q", c)
+	}
+	if e.more > 0 {
+		fmt.Fprintf(&b, " and %d more", e.more)
+	}
+	return b.String()
+}
+
+// A PolicyError is a guess that may not run ahead. The target may still visit
+// the URL: it chooses, a draft only picks.
+type PolicyError struct {
+	// Rule is what forbids it, as one word for counters: "scheme" (not http
+	// or https, or no URL at all), "provenance" (no page of the session links
+	// to it), "host" (no page of the session is on its host and port),
+	// "action-like" (its words sound like doing rather than reading, or it
+	// may work only once), "download" (the link offers a file), or
+	// "unresolved" (no visit).
+	Rule string
+	URL  string
+}
+
+func (e *PolicyError) Error() string {
+	return fmt.Sprintf("web: %.200q may not run ahead: rule %q", e.URL, e.Rule)
+}

@@ -1,0 +1,25 @@
+package web
+
+// Resolve returns the canonical URL of a reference on a page, with the short
+// cut for plain paths and without it. Refused references have the URL "".
+func Resolve(page, base, ref string) (quick, slow string, err error) {
+	r, err := newResolver(page, base)
+	if err != nil {
+		return "", "", err
+	}
+	q, _, err := r.resolve(ref)
+	if err != nil {
+		q.url = ""
+	}
+	s, err := canonicalise(trim(ref), r.base)
+	if err != nil {
+		s.url = ""
+	}
+	return q.url, s.url, nil
+}
+
+// IsPlain reports whether the short cut is taken.
+func IsPlain(ref string) bool { return plain(ref) }
+
+// ActionLike exports the policy's rule for words.
+func ActionLike(url string) bool { return actionLike(url) }

@@ -1,0 +1,285 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	neturl "net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/speccache/speccache-go/actions"
+)
+
+// Config says how a Fetcher fetches. The zero Config is a good one; fields
+// that are zero or negative mean their default.
+type Config struct {
+	// Transport makes the requests. It is the place for credentials, rate
+	// limits and checks of addresses, and must not follow redirects itself.
+	// Nil means a pool of the fetcher's own, for HTTP/1.1 and HTTP/2, that
+	// keeps 16 idle connections per host, opens at most 64, and ignores the
+	// proxies of the process's environment.
+	Transport http.RoundTripper
+
+	// Timeout bounds a visit from the first request to the last byte. Zero
+	// means 90 seconds, since some sites take a minute. A context may end it
+	// sooner.
+	Timeout time.Duration
+
+	// MaxBytes bounds the body of a page, decompressed. Zero means 8 MiB.
+	MaxBytes int64
+
+	// MaxRedirects bounds the redirects of a visit. Zero means 10; a negative
+	// number means that none is followed.
+	MaxRedirects int
+
+	// UserAgent is what requests say they come from. Empty means
+	// "speccache/0 (+https://github.com/speccache/speccache-go)".
+	UserAgent string
+}
+
+// A Fetcher reads web pages over HTTP. It keeps no cookies and sends no
+// credentials. It is safe for concurrent use.
+type Fetcher struct {
+	cfg   Config
+	close func()
+}
+
+// New returns a Fetcher.
+func New(cfg Config) *Fetcher {
+	f := &Fetcher{cfg: cfg, close: func() {}}
+	if cfg.Transport == nil {
+		pool := newPool()
+		f.cfg.Transport, f.close = pool, pool.CloseIdleConnections
+	}
+	f.cfg.Timeout = positive(cfg.Timeout, 90*time.Second)
+	f.cfg.MaxBytes = positive(cfg.MaxBytes, 8<<20)
+	f.cfg.MaxRedirects = max(cmp.Or(cfg.MaxRedirects, 10), 0)
+	f.cfg.UserAgent = cmp.Or(cfg.UserAgent, "speccache/0 (+https://github.com/speccache/speccache-go)")
+	return f
+}
+
+func positive[N int64 | time.Duration](n, byDefault N) N {
+	if n > 0 {
+		return n
+	}
+	return byDefault
+}
+
+// newPool returns a transport for many small requests to few hosts. Its bound
+// on connections is above what runs ahead at once, so that the target's own
+// request never waits for one.
+func newPool() *http.Transport {
+	return &http.Transport{
+		DialContext:            (&net.Dialer{Timeout: 15 * time.Second}).DialContext,
+		TLSHandshakeTimeout:    15 * time.Second,
+		MaxIdleConns:           256,
+		MaxIdleConnsPerHost:    16,
+		MaxConnsPerHost:        64,
+		IdleConnTimeout:        90 * time.Second,
+		MaxResponseHeaderBytes: 256 << 10,
+		ForceAttemptHTTP2:      true,
+	}
+}
+
+// Close closes idle connections, unless Config.Transport owns them. Visits
+// that run go on, and new ones would open connections again.
+func (f *Fetcher) Close() { f.close() }
+
+// Do visits a page: it is an Executor for visit {"url": ...}. It returns a
+// page only if the host sent a whole one with status 200 or 203. Other answers
+// are errors: [*StatusError], [*ContentTypeError], [*URLError], and errors
+// that wrap [ErrTooLarge], [ErrRedirects], [os.ErrDeadlineExceeded] for
+// Config.Timeout, or what the transport and the context say.
+//
+// A click means nothing here: sessions resolve it against the page in view,
+// and so does [Page.Click].
+//
+// A run ahead ([actions.Call]) sends "Sec-Purpose: prefetch", and ends with a
+// [*PolicyError] where a redirect leaves the host or sounds like an action.
+func (f *Fetcher) Do(ctx context.Context, a actions.Action) (*Page, error) {
+	switch a.Name() {
+	case visitName:
+	case clickName:
+		return nil, errNoPage
+	default:
+		return nil, fmt.Errorf("web: action %.80q: a fetcher knows visit and click", a.Name())
+	}
+	to, err := addressOf(a)
+	if err != nil {
+		return nil, err
+	}
+	return f.fetch(ctx, to)
+}
+
+func (f *Fetcher) fetch(caller context.Context, first address) (*Page, error) {
+	ctx, cancel := context.WithTimeout(caller, f.cfg.Timeout)
+	defer cancel()
+	to := first
+	for range f.cfg.MaxRedirects + 1 {
+		page, next, err := f.hop(ctx, to)
+		switch {
+		case err != nil && ctx.Err() != nil && caller.Err() == nil:
+			return nil, fmt.Errorf("web: %s: no whole page within %v (Config.Timeout): %w",
+				to.url, f.cfg.Timeout, os.ErrDeadlineExceeded)
+		case err != nil:
+			return nil, err
+		case page != nil:
+			page.requested = first.url
+			return page, nil
+		}
+		to = next
+	}
+	return nil, fmt.Errorf("web: %s: stopped after %d redirects, at %s: %w",
+		first.url, f.cfg.MaxRedirects, to.url, ErrRedirects)
+}
+
+// hop makes one request. It returns the page, or where to ask next.
+func (f *Fetcher) hop(ctx context.Context, to address) (*Page, address, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	resp, err := f.request(ctx, to)
+	if err != nil {
+		return nil, address{}, fmt.Errorf("web: %s: %w", to.url, err)
+	}
+	defer resp.Body.Close()
+	if next, err := answer(ctx, resp, to); err != nil || next.url != "" {
+		drain(resp.Body, cancel)
+		return nil, next, err
+	}
+	body, err := f.read(resp)
+	if err != nil {
+		return nil, address{}, fmt.Errorf("web: %s: %w", to.url, err)
+	}
+	page, err := newPage(to, resp, body)
+	return page, address{}, err
+}
+
+func (f *Fetcher) request(ctx context.Context, to address) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, to.url, nil)
+	if err != nil {
+		return nil, err
+	}
+	exact(req.URL, to)
+	req.Header.Set("Accept", "text/html,application/xhtml+xml")
+	req.Header.Set("User-Agent", f.cfg.UserAgent)
+	if actions.CallFrom(ctx).Ahead {
+		req.Header.Set("Sec-Purpose", "prefetch")
+	}
+	return f.cfg.Transport.RoundTrip(req)
+}
+
+// exact makes net/http ask for the path as the address has it, where it would
+// escape more: the key names what was asked for.
+func exact(u *neturl.URL, to address) {
+	if u.RequestURI() != to.path() {
+		u.Opaque, _, _ = strings.Cut(to.path(), "?")
+	}
+}
+
+// answer judges a response before its body is read: it returns an error, or
+// where a redirect leads, or neither if there is a page to read.
+func answer(ctx context.Context, resp *http.Response, from address) (next address, err error) {
+	location := resp.Header.Get("Location")
+	switch resp.StatusCode {
+	case http.StatusOK, http.StatusNonAuthoritativeInfo:
+		return address{}, checkType(resp, from)
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
+		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		if location != "" {
+			return redirect(ctx, from, location)
+		}
+	}
+	return address{}, &StatusError{URL: from.url, Code: resp.StatusCode}
+}
+
+func checkType(resp *http.Response, from address) error {
+	sent, encoding := resp.Header.Get("Content-Type"), resp.Header.Get("Content-Encoding")
+	if encoding != "" && encoding != "identity" {
+		return &ContentTypeError{URL: from.url, Type: sent, Encoding: encoding}
+	}
+	switch media, _, _ := mime.ParseMediaType(sent); media {
+	case "text/html", "application/xhtml+xml":
+		return nil
+	}
+	return &ContentTypeError{URL: from.url, Type: sent}
+}
+
+// redirect returns where a redirect leads. What runs ahead was permitted for
+// one host and one reading URL; a redirect can't widen that.
+func redirect(ctx context.Context, from address, location string) (address, error) {
+	r, err := newResolver(from.url, "")
+	if err != nil {
+		return address{}, err
+	}
+	to, _, err := r.resolve(location)
+	switch {
+	case err != nil:
+		return address{}, fmt.Errorf("web: %s: redirect: %w", from.url, err)
+	case !actions.CallFrom(ctx).Ahead:
+		return to, nil
+	case to.host != from.host:
+		return address{}, &PolicyError{Rule: "host", URL: to.url}
+	case actionLike(to.url):
+		return address{}, &PolicyError{Rule: "action-like", URL: to.url}
+	}
+	return to, nil
+}
+
+// read returns the whole body or an error.
+func (f *Fetcher) read(resp *http.Response) ([]byte, error) {
+	limit := f.cfg.MaxBytes
+	if resp.ContentLength > limit {
+		return nil, tooLarge(limit)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	switch {
+	case int64(len(body)) > limit:
+		return nil, tooLarge(limit)
+	case err != nil:
+		return nil, fmt.Errorf("reading the page: %w", err)
+	case resp.ContentLength >= 0 && int64(len(body)) != resp.ContentLength:
+		return nil, fmt.Errorf("reading the page: %d bytes of %d: %w",
+			len(body), resp.ContentLength, io.ErrUnexpectedEOF)
+	}
+	return body, nil
+}
+
+func tooLarge(limit int64) error {
+	return fmt.Errorf("%w: more than %d bytes (Config.MaxBytes)", ErrTooLarge, limit)
+}
+
+func newPage(at address, resp *http.Response, body []byte) (*Page, error) {
+	text, err := decode(body, resp.Header.Get("Content-Type"))
+	if err != nil {
+		return nil, fmt.Errorf("web: %s: decoding the page: %w", at.url, err)
+	}
+	p := &Page{
+		url:     at.url,
+		host:    at.host,
+		status:  resp.StatusCode,
+		header:  resp.Header.Clone(),
+		noStore: noStore(resp.Header.Values("Cache-Control")),
+		html:    text,
+		bytes:   len(body),
+	}
+	return p, p.scan()
+}
+
+// drain reads what little is left of a body, so that its connection can be
+// used again. A body that is long or slow is not worth that: its request is
+// cancelled.
+func drain(body io.Reader, cancel context.CancelFunc) {
+	const most, longest = 64 << 10, 50 * time.Millisecond
+	timer := time.AfterFunc(longest, cancel)
+	defer timer.Stop()
+	if _, err := io.CopyN(io.Discard, body, most); !errors.Is(err, io.EOF) {
+		cancel()
+	}
+}

@@ -1,0 +1,182 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/speccache/speccache-go/actions"
+)
+
+// A Page is what a visit observes. It is immutable and safe for concurrent
+// use. A nil Page is an empty one: sessions keep nil for old observations.
+type Page struct {
+	url, requested string
+	host           string
+	status         int
+	header         http.Header
+	noStore        bool
+
+	html  string
+	bytes int
+	text  int // bytes of text in html, about
+	title string
+	links []Link
+	refs  *resolver
+
+	// What only some readers want is made when the first one asks.
+	textOnce  sync.Once
+	markdown  string
+	viewOnce  sync.Once
+	view      actions.View
+	indexOnce sync.Once
+	index     index
+}
+
+// Parse makes the page that a visit to url would observe if the host answered
+// with this HTML, which must be UTF-8: for replays, tests, and fetchers of
+// your own. The error is a [*URLError].
+func Parse(url, html string) (*Page, error) {
+	a, err := absolute(url)
+	if err != nil {
+		return nil, err
+	}
+	p := &Page{
+		url:       a.url,
+		requested: a.url,
+		host:      a.host,
+		status:    http.StatusOK,
+		html:      strings.ToValidUTF8(html, "\uFFFD"),
+		bytes:     len(html),
+	}
+	return p, p.scan()
+}
+
+// scan reads title and links, which every session needs.
+func (p *Page) scan() error {
+	s := scanHTML(p.html)
+	r, err := newResolver(p.url, s.base)
+	if err != nil {
+		return err
+	}
+	p.title, p.text, p.refs = s.title, s.text, r
+	k := linker{page: p.url, resolver: r, seen: make(map[string]Link, len(s.links))}
+	for _, a := range s.links {
+		if l, ok := k.link(a); ok {
+			p.links = append(p.links, l)
+		}
+	}
+	return nil
+}
+
+// URL returns the canonical URL that answered, after redirects.
+func (p *Page) URL() string {
+	if p == nil {
+		return ""
+	}
+	return p.url
+}
+
+// Requested returns the canonical URL that was asked for.
+func (p *Page) Requested() string {
+	if p == nil {
+		return ""
+	}
+	return p.requested
+}
+
+// Status returns the HTTP status: 200, or 203 if a proxy changed the page.
+func (p *Page) Status() int {
+	if p == nil {
+		return 0
+	}
+	return p.status
+}
+
+// Header returns a copy of the response's header.
+func (p *Page) Header() http.Header {
+	if p == nil {
+		return nil
+	}
+	return p.header.Clone()
+}
+
+// Title returns the page's title in one line. It may be empty.
+func (p *Page) Title() string {
+	if p == nil {
+		return ""
+	}
+	return p.title
+}
+
+// HTML returns the markup as UTF-8.
+func (p *Page) HTML() string {
+	if p == nil {
+		return ""
+	}
+	return p.html
+}
+
+// Bytes returns the length of the body as received, decompressed.
+func (p *Page) Bytes() int {
+	if p == nil {
+		return 0
+	}
+	return p.bytes
+}
+
+// Links returns a copy of the page's links in reading order: what leads to
+// pages by http or https, the page itself included.
+func (p *Page) Links() []Link {
+	if p == nil {
+		return nil
+	}
+	return slices.Clone(p.links)
+}
+
+// View returns the page for predictors: its title, its text as Markdown, and
+// the links as choices. Each label occurs once for every URL that it leads to;
+// links without a label, and those to a place on the page itself, are no
+// choices. The view is made once: do not change it.
+func (p *Page) View() actions.View {
+	if p == nil {
+		return actions.View{}
+	}
+	p.viewOnce.Do(func() {
+		p.view = actions.View{Title: p.title, Text: p.Markdown(), Choices: p.choices()}
+	})
+	return p.view
+}
+
+func (p *Page) choices() []actions.Choice {
+	choices := make([]actions.Choice, 0, len(p.links))
+	seen := make(map[actions.Choice]bool, len(p.links))
+	for i := range p.links {
+		l := &p.links[i]
+		c := actions.Choice{Label: l.Label, Action: l.Action}
+		if l.choice() && !seen[c] {
+			seen[c] = true
+			choices = append(choices, c)
+		}
+	}
+	return choices
+}
+
+// Size estimates the bytes that the page holds in memory, including what is
+// made when somebody asks for it. It never changes.
+func (p *Page) Size() int {
+	if p == nil {
+		return 0
+	}
+	const page, link = 2 << 10, 400 // structs, slices, and two maps
+	size := page + len(p.html) + p.text
+	for i := range p.links {
+		l := &p.links[i]
+		size += link + 3*len(l.URL) + 2*len(l.Label)
+	}
+	for key, values := range p.header {
+		size += len(key) + len(strings.Join(values, ""))
+	}
+	return size
+}

@@ -1,0 +1,181 @@
+package web
+
+import (
+	neturl "net/url"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/speccache/speccache-go/actions"
+)
+
+// policy decides whether a guess may run ahead. The draft that made it reads
+// pages that anybody may have written, so it may pick a link that the session
+// has seen, on a host that the session is on, and nothing else.
+func policy(s actions.State[*Page], guess actions.Action) error {
+	if guess.Name() != visitName {
+		return &PolicyError{Rule: "unresolved", URL: guess.String()}
+	}
+	rule, found := "", false
+	for _, step := range s.Steps {
+		r, ok := step.Observation.verdict(guess)
+		if ok && (!found || r == "") {
+			rule, found = r, true
+		}
+	}
+	to, err := addressOf(guess)
+	switch {
+	case err != nil:
+		rule = "scheme"
+	case !found:
+		rule = "provenance"
+	case rule == "" && !onHost(s, to.host):
+		rule = "host"
+	}
+	if rule == "" {
+		return nil
+	}
+	return &PolicyError{Rule: rule, URL: to.url}
+}
+
+// onHost reports whether one of the session's pages is on the host and port.
+func onHost(s actions.State[*Page], host string) bool {
+	for _, step := range s.Steps {
+		if p := step.Observation; p != nil && p.host == host {
+			return true
+		}
+	}
+	return false
+}
+
+// verdict returns the rule that forbids a guess, or "", and whether the page
+// links to it at all.
+func (p *Page) verdict(guess actions.Action) (rule string, linked bool) {
+	if p == nil {
+		return "", false
+	}
+	rule, linked = p.lookup().verdicts[guess]
+	return rule, linked
+}
+
+// verdict returns the rule that forbids to follow a link ahead, or "".
+func verdict(l *Link) string {
+	switch {
+	case l.download:
+		return "download"
+	case actionLike(l.URL):
+		return "action-like"
+	}
+	return ""
+}
+
+// deeds are words of URLs that do something, or that work only once. GET
+// should change nothing, and often does.
+var deeds = words("logout logoff signout signoff delete remove unsubscribe " +
+	"confirm approve pay vote addtocart")
+
+// phrases are deeds that are written as several words.
+var phrases = [][]string{{"log", "out"}, {"log", "off"}, {"sign", "out"}, {"sign", "off"}, {"add", "to", "cart"}}
+
+// keys are words in the names of query parameters that say the same.
+var keys = words("do action token code")
+
+func words(list string) map[string]bool {
+	set := map[string]bool{}
+	for word := range strings.FieldsSeq(list) {
+		set[word] = true
+	}
+	return set
+}
+
+// actionLike reports whether a canonical URL sounds like doing rather than
+// reading. It goes by whole words, so that /payroll is not /pay, and rather
+// refuses /delete-protein-study: a guess that is not run costs little.
+func actionLike(url string) bool {
+	_, rest, _ := strings.Cut(url, "://")
+	_, path, _ := strings.Cut(rest, "/")
+	path, query, _ := strings.Cut(path, "?")
+	for segment := range strings.SplitSeq(path, "/") {
+		if acts(splitWords(unescape(segment, neturl.PathUnescape))) {
+			return true
+		}
+	}
+	return queryActs(query)
+}
+
+func queryActs(query string) bool {
+	for query != "" {
+		var pair string
+		pair, query = cutAny(query, "&;")
+		key, value, _ := strings.Cut(pair, "=")
+		value = unescape(value, neturl.QueryUnescape)
+		names := splitWords(unescape(key, neturl.QueryUnescape))
+		if acts(names) || slices.ContainsFunc(names, func(w string) bool { return keys[w] }) {
+			return true
+		}
+		// A value with spaces is what somebody searches for.
+		if !strings.Contains(value, " ") && acts(splitWords(value)) {
+			return true
+		}
+	}
+	return false
+}
+
+// acts reports whether one of the words is a deed, or some in a row are.
+func acts(list []string) bool {
+	for i, word := range list {
+		if deeds[word] || phraseAt(list[i:]) {
+			return true
+		}
+	}
+	return false
+}
+
+func phraseAt(list []string) bool {
+	for _, phrase := range phrases {
+		if len(list) >= len(phrase) && slices.Equal(list[:len(phrase)], phrase) {
+			return true
+		}
+	}
+	return false
+}
+
+// cutAny cuts s at the first of the separators.
+func cutAny(s, separators string) (before, after string) {
+	if i := strings.IndexAny(s, separators); i >= 0 {
+		return s[:i], s[i+1:]
+	}
+	return s, ""
+}
+
+func unescape(s string, by func(string) (string, error)) string {
+	if !strings.ContainsAny(s, "%+") {
+		return s
+	}
+	if u, err := by(s); err == nil {
+		return u
+	}
+	return s
+}
+
+// splitWords returns the words of a text in lower case. They end at whatever
+// is no letter, and before a capital that follows a small letter: signOut.
+func splitWords(text string) []string {
+	var list []string
+	start, last := -1, ' '
+	for i, r := range text {
+		ends := !unicode.IsLetter(r)
+		if start >= 0 && (ends || unicode.IsUpper(r) && unicode.IsLower(last)) {
+			list = append(list, strings.ToLower(text[start:i]))
+			start = -1
+		}
+		if !ends && start < 0 {
+			start = i
+		}
+		last = r
+	}
+	if start >= 0 {
+		list = append(list, strings.ToLower(text[start:]))
+	}
+	return list
+}

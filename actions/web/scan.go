@@ -1,0 +1,253 @@
+package web
+
+import (
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// A scan is what a page needs before anybody reads it. It is taken from the
+// stream of tokens, at a third of what building the tree would cost.
+type scan struct {
+	title string
+	base  string // of the first <base href>
+	links []anchor
+	text  int // bytes of text, about
+}
+
+// An anchor is a link as it stands in the markup.
+type anchor struct {
+	href     string
+	label    string
+	download bool
+}
+
+// scanHTML reads a page's markup once. Links in comments, scripts and
+// templates are none.
+func scanHTML(doc string) scan {
+	s := scanner{z: html.NewTokenizer(strings.NewReader(doc))}
+	for {
+		switch t := s.z.Next(); t {
+		case html.ErrorToken:
+			s.endLink()
+			return s.out
+		case html.TextToken:
+			s.readText()
+		case html.StartTagToken, html.SelfClosingTagToken:
+			s.startTag(t == html.SelfClosingTagToken)
+		case html.EndTagToken:
+			s.endTag()
+		}
+	}
+}
+
+type scanner struct {
+	z   *html.Tokenizer
+	out scan
+
+	raw       atom.Atom // the element whose text is not the page's: <script>
+	templates int       // <template> elements that are open
+	foreign   int       // <svg> and <math> elements that are open
+
+	open      bool // a link is open
+	link      anchor
+	text, alt []byte // in the open link
+	aria, tip string // its aria-label and title
+	hasTitle  bool   // the page's <title> was read
+}
+
+func (s *scanner) readText() {
+	switch s.raw {
+	case 0:
+		s.out.text += len(s.z.Raw())
+		if s.open && len(s.text) < 4*maxLabel {
+			s.text = append(s.text, s.z.Text()...)
+		}
+	case atom.Title:
+		s.readTitle(string(s.z.Text()))
+	}
+}
+
+// readTitle takes the page's title, or the name of a drawing in a link.
+func (s *scanner) readTitle(text string) {
+	switch {
+	case s.open && s.foreign > 0:
+		s.addAlt(text)
+	case s.foreign == 0 && !s.hasTitle:
+		s.out.title = cleanLabel(text)
+		s.hasTitle = true
+	}
+}
+
+func (s *scanner) addAlt(text string) {
+	if s.open && len(s.alt) < 4*maxLabel {
+		s.alt = append(append(s.alt, ' '), text...)
+	}
+}
+
+func (s *scanner) startTag(selfClosing bool) {
+	name, more := s.z.TagName()
+	tag := atom.Lookup(name)
+	if blocks[tag] {
+		s.foreign = 0 // as in browsers, an unclosed drawing ends here
+		s.separate()
+	}
+	if s.foreign > 0 {
+		s.z.NextIsNotRawText()
+	}
+	switch tag {
+	case atom.A:
+		s.endLink()
+		s.startLink(more)
+	case atom.Area:
+		s.area(more)
+	case atom.Base:
+		s.readBase(more)
+	case atom.Img:
+		if s.open {
+			s.addAlt(s.attribute(more, "alt"))
+		}
+	default:
+		s.enter(tag, selfClosing)
+	}
+}
+
+// enter keeps account of the elements whose content is read differently.
+func (s *scanner) enter(tag atom.Atom, selfClosing bool) {
+	if selfClosing && (s.foreign > 0 || tag == atom.Svg || tag == atom.Math) {
+		return // only there does the slash count
+	}
+	switch tag {
+	case atom.Svg, atom.Math:
+		s.foreign++
+	case atom.Template:
+		s.templates++
+	case atom.Script, atom.Style, atom.Noscript, atom.Title, atom.Textarea,
+		atom.Iframe, atom.Noembed, atom.Noframes:
+		s.raw = tag
+	}
+}
+
+func (s *scanner) endTag() {
+	name, _ := s.z.TagName()
+	tag := atom.Lookup(name)
+	if tag == s.raw {
+		s.raw = 0
+	}
+	switch tag {
+	case atom.A:
+		s.endLink()
+	case atom.Svg, atom.Math:
+		s.foreign = max(s.foreign-1, 0)
+	case atom.Template:
+		s.templates = max(s.templates-1, 0)
+	default:
+		if blocks[tag] {
+			s.separate()
+		}
+	}
+}
+
+// separate keeps the words of neighbouring blocks in a link apart.
+func (s *scanner) separate() {
+	if s.open {
+		s.text = append(s.text, ' ')
+	}
+}
+
+func (s *scanner) startLink(more bool) {
+	if s.templates > 0 {
+		return
+	}
+	s.link, s.aria, s.tip = anchor{}, "", ""
+	s.text, s.alt = s.text[:0], s.alt[:0]
+	for more {
+		var key, value []byte
+		key, value, more = s.z.TagAttr()
+		switch string(key) {
+		case "href":
+			if !s.open { // of two attributes, the first one counts
+				s.open, s.link.href = true, string(value)
+			}
+		case "download":
+			s.link.download = true
+		case "aria-label":
+			s.aria = string(value)
+		case "title":
+			s.tip = string(value)
+		}
+	}
+}
+
+// endLink names the open link by what a reader sees, or else is told.
+func (s *scanner) endLink() {
+	if !s.open {
+		return
+	}
+	s.open = false
+	for _, text := range []string{string(s.text), string(s.alt), s.aria, s.tip} {
+		if s.link.label = cleanLabel(text); s.link.label != "" {
+			break
+		}
+	}
+	s.out.links = append(s.out.links, s.link)
+}
+
+// area reads a link of an image map. It has no content.
+func (s *scanner) area(more bool) {
+	var link anchor
+	found := false
+	for more {
+		var key, value []byte
+		key, value, more = s.z.TagAttr()
+		switch string(key) {
+		case "href":
+			if !found {
+				found, link.href = true, string(value)
+			}
+		case "alt":
+			link.label = cleanLabel(string(value))
+		case "download":
+			link.download = true
+		}
+	}
+	if found && s.templates == 0 {
+		s.out.links = append(s.out.links, link)
+	}
+}
+
+func (s *scanner) readBase(more bool) {
+	if href := s.attribute(more, "href"); s.out.base == "" && s.templates == 0 {
+		s.out.base = href
+	}
+}
+
+// attribute returns the value of an attribute of the tag at hand, or "".
+func (s *scanner) attribute(more bool, name string) string {
+	for more {
+		var key, value []byte
+		key, value, more = s.z.TagAttr()
+		if string(key) == name {
+			return string(value)
+		}
+	}
+	return ""
+}
+
+// blocks are the elements that begin a line of their own.
+var blocks = func() map[atom.Atom]bool {
+	set := map[atom.Atom]bool{}
+	for _, a := range []atom.Atom{
+		atom.Address, atom.Article, atom.Aside, atom.Blockquote, atom.Body, atom.Br,
+		atom.Caption, atom.Dd, atom.Div, atom.Dl, atom.Dt, atom.Fieldset,
+		atom.Figcaption, atom.Figure, atom.Footer, atom.Form, atom.H1, atom.H2,
+		atom.H3, atom.H4, atom.H5, atom.H6, atom.Head, atom.Header, atom.Hr,
+		atom.Li, atom.Main, atom.Nav, atom.Ol, atom.Option, atom.P, atom.Pre,
+		atom.Section, atom.Table, atom.Tbody, atom.Td, atom.Tfoot, atom.Th,
+		atom.Thead, atom.Tr, atom.Ul,
+	} {
+		set[a] = true
+	}
+	return set
+}()

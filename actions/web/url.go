@@ -1,0 +1,226 @@
+package web
+
+import (
+	neturl "net/url"
+	"strings"
+
+	whatwg "github.com/nlnwa/whatwg-url/url"
+)
+
+// Limits on a URL. The parser's time grows with the square of some parts, and
+// no server takes longer ones.
+const (
+	maxURL       = 8 << 10 // bytes
+	maxAuthority = 1 << 10 // bytes of user, host and port as written
+)
+
+// An address is a canonical URL: absolute, http or https, without user or
+// fragment, as browsers write it. It is the key that observations are found
+// by, and exactly what is asked of the host that it names.
+type address struct {
+	url  string
+	host string // host, and port unless it is the scheme's own
+}
+
+// absolute makes the address of a URL that stands alone.
+func absolute(raw string) (address, error) {
+	return canonicalise(trim(raw), nil)
+}
+
+// canonicalise makes the address that a trimmed reference has on a page with
+// this base, as the WHATWG's URL standard says.
+func canonicalise(ref string, base *whatwg.Url) (address, error) {
+	if err := precheck(ref, base); err != nil {
+		return address{}, err
+	}
+	parse := whatwg.Parse
+	if base != nil {
+		parse = base.Parse
+	}
+	u, err := parse(ref)
+	switch {
+	case err != nil:
+		return address{}, &URLError{ref, "it does not parse", err}
+	case u.Scheme() != "http" && u.Scheme() != "https":
+		return address{}, &URLError{ref, reasonScheme, nil}
+	case u.Username() != "" || u.Password() != "":
+		return address{}, &URLError{ref, reasonUser, nil}
+	}
+	a := address{url: u.Href(true), host: u.Host()}
+	return a, verify(ref, a)
+}
+
+const (
+	reasonScheme = "only http and https are visited"
+	reasonUser   = "it names a user, and credentials do not belong in URLs"
+	reasonLong   = "it is too long"
+	reasonHost   = "its host can be read in two ways"
+)
+
+// precheck refuses cheaply what the parser would spend long on.
+func precheck(ref string, base *whatwg.Url) error {
+	scheme, rest := cutScheme(ref)
+	if scheme != "" && scheme != "http" && scheme != "https" {
+		return &URLError{ref, reasonScheme, nil}
+	}
+	if len(ref) > maxURL {
+		return &URLError{ref, reasonLong, nil}
+	}
+	authority := authorityOf(scheme, rest, base)
+	if strings.Contains(authority, "@") {
+		return &URLError{ref, reasonUser, nil}
+	}
+	if len(authority) > maxAuthority {
+		return &URLError{ref, reasonLong, nil}
+	}
+	return nil
+}
+
+// cutScheme splits a reference behind its scheme, which is in lower case, or
+// "" if there is none.
+func cutScheme(ref string) (scheme, rest string) {
+	for i := range len(ref) {
+		switch c := ref[i] | 0x20; {
+		case c >= 'a' && c <= 'z':
+		case i > 0 && (isDigit(ref[i]) || strings.IndexByte("+-.", ref[i]) >= 0):
+		case i > 0 && ref[i] == ':':
+			return strings.ToLower(ref[:i]), ref[i+1:]
+		default:
+			return "", ref
+		}
+	}
+	return "", ref
+}
+
+// authorityOf returns the user, host and port of a reference, or "" if it has
+// a path alone. Browsers take backslashes for slashes, and any number of them.
+func authorityOf(scheme, rest string, base *whatwg.Url) string {
+	trimmed := strings.TrimLeft(rest, `/\`)
+	slashes := len(rest) - len(trimmed)
+	if relative := base != nil && (scheme == "" || scheme == base.Scheme()); relative && slashes < 2 {
+		return ""
+	}
+	if end := strings.IndexAny(trimmed, `/\?#`); end >= 0 {
+		return trimmed[:end]
+	}
+	return trimmed
+}
+
+// verify makes sure that net/http dials the host that the address names, and
+// that nothing in it needs a quoting of its own.
+func verify(ref string, a address) error {
+	for i := range len(a.url) {
+		if c := a.url[i]; c <= ' ' || c > '~' {
+			return &URLError{ref, "it holds a character that URLs can't", nil}
+		}
+	}
+	n, err := neturl.Parse(a.url)
+	switch {
+	case err != nil:
+		return &URLError{ref, "net/http can't ask for it", err}
+	case n.Host != a.host || n.User != nil:
+		return &URLError{ref, reasonHost, nil}
+	case strings.HasPrefix(n.Path, "//") && n.RequestURI() != a.path():
+		return &URLError{ref, "its path could be taken for a host", nil}
+	}
+	return nil
+}
+
+// path returns the address's path and query.
+func (a address) path() string {
+	_, rest, _ := strings.Cut(a.url, "://")
+	return rest[len(a.host):]
+}
+
+// trim removes what browsers do not see in a reference: control characters
+// and spaces around it, tabs and line ends anywhere.
+func trim(ref string) string {
+	ref = strings.TrimFunc(ref, func(r rune) bool { return r <= ' ' })
+	if !strings.ContainsAny(ref, "\t\r\n") {
+		return ref
+	}
+	return strings.NewReplacer("\t", "", "\r", "", "\n", "").Replace(ref)
+}
+
+// A resolver makes addresses of the references on one page.
+type resolver struct {
+	base   *whatwg.Url
+	origin string // scheme, host and port; "" rules the short cut out
+	host   string
+}
+
+// newResolver makes a resolver for a page at the canonical url with the
+// <base href> ref. As in browsers, a base that does not parse is none.
+func newResolver(url, ref string) (*resolver, error) {
+	base, err := whatwg.Parse(url)
+	if err != nil {
+		return nil, &URLError{url, "it does not parse", err}
+	}
+	if ref = trim(ref); ref != "" && len(ref) <= maxURL {
+		if b, err := base.Parse(ref); err == nil && b.Scheme() != "data" && b.Scheme() != "javascript" {
+			base = b
+		}
+	}
+	r := &resolver{base: base}
+	if a, err := absolute(base.Href(true)); err == nil {
+		r.origin, r.host = base.Scheme()+"://"+a.host, a.host
+	}
+	return r, nil
+}
+
+// resolve makes the address of a reference, and says whether it had a
+// fragment.
+func (r *resolver) resolve(ref string) (a address, fragment bool, err error) {
+	ref = trim(ref)
+	page, _, fragment := strings.Cut(ref, "#")
+	if path := strings.TrimPrefix(page, r.origin); r.origin != "" && plain(path) {
+		return address{r.origin + path, r.host}, fragment, nil
+	}
+	a, err = canonicalise(ref, r.base)
+	return a, fragment, err
+}
+
+// plain reports whether a reference is a path from the root, perhaps with a
+// query, that no rule of the URL standard changes. That is nearly every link
+// there is, and parsing it would cost ten times as much as finding it.
+func plain(ref string) bool {
+	if len(ref) == 0 || len(ref) > maxURL/2 || ref[0] != '/' || strings.HasPrefix(ref, "//") {
+		return false
+	}
+	query := false
+	for i := range len(ref) {
+		switch c := ref[i]; {
+		case c == '?' && !query:
+			query = true
+		case c == '/' && !query && i+1 < len(ref) && ref[i+1] == '.':
+			return false // dot segments
+		case c == '%' && (query || !escaped(ref[i:])):
+			return false
+		case c != '%' && !plainByte[c]:
+			return false
+		}
+	}
+	return true
+}
+
+// plainByte holds the bytes that stand for themselves in paths and queries,
+// for the URL standard and for net/url.
+var plainByte = func() (set [256]bool) {
+	for c := range len(set) {
+		set[c] = isDigit(byte(c)) || c|0x20 >= 'a' && c|0x20 <= 'z' && c < 0x80
+	}
+	for _, c := range []byte("/-_.~:@!$&()*+,;=") {
+		set[c] = true
+	}
+	return set
+}()
+
+// escaped reports whether s begins with an escaped byte other than a dot,
+// which could make a dot segment.
+func escaped(s string) bool {
+	return len(s) >= 3 && isHex(s[1]) && isHex(s[2]) && !strings.EqualFold(s[:3], "%2e")
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+func isHex(c byte) bool { return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f' }
