@@ -320,6 +320,7 @@ func (s *Session[O]) join(ctx context.Context, k *call[O], r *Result[O], f *flig
 
 // runOwn runs a read on the caller's goroutine, as f.
 func (s *Session[O]) runOwn(ctx context.Context, k *call[O], r *Result[O], f *flight[O]) error {
+	r.Reason = cmp.Or(r.Reason, ReasonAbsent)
 	s.counts.miss(r.Reason)
 	o, err := s.fly(ctx, f)
 	r.Observation = o

@@ -1,0 +1,44 @@
+package speccache
+
+import (
+	"container/list"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+type listOf = list.List
+
+// Settle waits until ristretto has worked through what it was offered.
+func Settle[O any](c *Cache[O]) { c.store.main.Wait() }
+
+// CheckStore checks what must hold of a store at rest: the window's bytes are
+// those of its entries; whatever the index leads to is in the window, in
+// ristretto, or both have let go of it; no slot leads nowhere; no flight is
+// left.
+func CheckStore[O any](t *testing.T, c *Cache[O]) {
+	t.Helper()
+	s := c.store
+	inMain := map[*entry[O]]bool{}
+	s.main.IterValues(func(e *entry[O]) bool {
+		inMain[e] = true
+		return false
+	})
+	s.window.mu.Lock()
+	defer s.window.mu.Unlock()
+	var bytes int64
+	for _, list := range []*listOf{&s.window.unread, &s.window.recent} {
+		for el := list.Front(); el != nil; el = el.Next() {
+			bytes += el.Value.(*entry[O]).size
+		}
+	}
+	assert.Equal(t, bytes, s.window.bytes, "bytes of the window")
+	for k, slot := range s.index.All() {
+		e := slot.entry.Load()
+		assert.Nil(t, slot.flight.Load(), "a flight of %v is left", k.action)
+		if assert.NotNil(t, e, "the slot of %v leads nowhere", k.action) {
+			assert.Equal(t, k, e.key)
+			assert.True(t, e.place.elem != nil || inMain[e], "%v is in no region", k.action)
+		}
+	}
+}

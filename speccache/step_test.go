@@ -1,0 +1,301 @@
+package speccache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/speccache/speccache-go/actions"
+	"github.com/speccache/speccache-go/speccache"
+	"github.com/stretchr/testify/assert"
+)
+
+// watcher makes a predictor that records the states it was asked about.
+func watcher(states *[]state) actions.Predictor[string] {
+	var mu sync.Mutex
+	return func(_ context.Context, s state) iter.Seq2[actions.Prediction, error] {
+		mu.Lock()
+		defer mu.Unlock()
+		*states = append(*states, s)
+		return guesses()(nil, s)
+	}
+}
+
+func TestADraftStartsAsDoReturnsAndSeesTheStepsSoFar(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var states []state
+		w := &tool{}
+		c, err := speccache.New(gets(w), config{Predictor: watcher(&states)})
+		assert.NoError(t, err)
+		defer c.Close()
+		s := c.Open(opening{Scope: "a", Goal: "find it"})
+		defer s.Close()
+		s.Observe(t.Context(), "home")
+		must(t, s, get(1))
+		synctest.Wait()
+		last := states[len(states)-1]
+		assert.Equal(t, state{Scope: "a", Goal: "find it", Session: 1, Steps: []actions.Step[string]{
+			{Observation: "home"}, {Action: get(1), Observation: "saw get 1"},
+		}}, last)
+	})
+}
+
+func TestParallelCallsAreOneStepInCallOrder(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var states []state
+		w := &tool{on: func(ctx context.Context, a actions.Action) (string, error) {
+			var seconds int
+			if err := a.Decode(&seconds); err != nil {
+				return "", err
+			}
+			if seconds == 2 {
+				return "", errTool
+			}
+			return a.Args(), pause(ctx, time.Duration(seconds)*time.Second)
+		}}
+		_, s := open(t, gets(w), config{Predictor: watcher(&states)})
+		var wg sync.WaitGroup
+		for _, seconds := range []int{9, 1, 2, 5} {
+			wg.Go(func() { s.Do(t.Context(), get(seconds)) })
+			synctest.Wait()
+		}
+		wg.Wait()
+		synctest.Wait()
+		if assert.Len(t, states, 1, "the draft starts when the last call returns") {
+			var seen []string
+			for _, step := range states[0].Steps {
+				seen = append(seen, step.Observation)
+			}
+			assert.Equal(t, []string{"9", "1", "5"}, seen, "failed calls observe nothing")
+		}
+	})
+}
+
+func TestStatesKeepTheLastStepsAndFewerObservations(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var states []state
+		_, s := open(t, gets(&tool{}), config{Predictor: watcher(&states)})
+		for i := range 50 {
+			must(t, s, get(i))
+			synctest.Wait()
+		}
+		steps := states[len(states)-1].Steps
+		assert.Len(t, steps, 32)
+		assert.Equal(t, get(49), steps[31].Action)
+		assert.Equal(t, "saw get 42", steps[24].Observation)
+		assert.Empty(t, steps[23].Observation)
+		assert.Equal(t, "saw get 0", states[0].Steps[0].Observation, "a state that was handed out does not change")
+	})
+}
+
+func TestClicksResolveAgainstThePageInViewForTargetAndDraftAlike(t *testing.T) {
+	errNoLink := errors.New("no such link")
+	for _, mode := range []speccache.Mode{speccache.On, speccache.Off} {
+		t.Run(mode.String(), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				w := &tool{}
+				e := gets(w)
+				e.Resolve = func(s state, a actions.Action) (actions.Action, error) {
+					if a.Name() != "click" {
+						return a, nil
+					}
+					page, ok := s.Last()
+					if !ok {
+						return a, errNoLink
+					}
+					return get(page + "/" + a.Args()), nil
+				}
+				_, s := open(t, e, config{Mode: mode, Predictor: guesses(act("click", "about"))})
+				_, err := s.Do(t.Context(), act("click", "about"))
+				assert.Same(t, errNoLink, err)
+				s.Observe(t.Context(), "home")
+				synctest.Wait()
+				r := must(t, s, act("click", "about"))
+				assert.Equal(t, get(`home/"about"`), r.Action)
+				assert.Equal(t, mode == speccache.On, r.Outcome == speccache.Hit)
+				assert.EqualValues(t, 1, s.Stats().Unresolved)
+				assert.Contains(t, s.Explain(), "no such link")
+			})
+		})
+	}
+}
+
+func TestTheTopThreeDifferentGuessesRunAheadByDefault(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := &tool{takes: time.Second}
+		_, s := open(t, gets(w), config{Predictor: guesses(get(1), get(1), get(2), act("no", 1), get(2), get(3), get(4), get(5))})
+		s.Observe(t.Context(), "home")
+		after(time.Minute)
+		assert.Equal(t, []actions.Action{get(1), get(2), get(3)}, sorted(w.ran()))
+	})
+}
+
+func TestTheFirstGuessRunsWhileTheDraftStillThinks(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := &tool{takes: time.Second}
+		slow := func(ctx context.Context, s state) iter.Seq2[actions.Prediction, error] {
+			return func(yield func(actions.Prediction, error) bool) {
+				for i := range 3 {
+					if pause(ctx, time.Second) != nil || !yield(actions.Prediction{Action: get(i)}, nil) {
+						return
+					}
+				}
+			}
+		}
+		_, s := open(t, gets(w), config{Predictor: slow})
+		s.Observe(t.Context(), "home")
+		after(2500 * time.Millisecond)
+		assert.Equal(t, []actions.Action{get(0), get(1)}, w.ran())
+		assert.Equal(t, speccache.Hit, must(t, s, get(0)).Outcome)
+		assert.Equal(t, speccache.Join, must(t, s, get(1)).Outcome)
+	})
+}
+
+func TestWhatIsThereOrInTheAirIsNotRunAheadAgain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := &tool{takes: time.Minute}
+		c, s := open(t, gets(w), config{Predictor: guesses(get(1))})
+		other := c.Open(opening{Scope: "test"})
+		defer other.Close()
+		s.Observe(t.Context(), "home")
+		other.Observe(t.Context(), "home")
+		synctest.Wait()
+		other.Observe(t.Context(), "home again")
+		after(2 * time.Minute)
+		other.Observe(t.Context(), "home again")
+		synctest.Wait()
+		assert.Equal(t, []actions.Action{get(1)}, w.ran())
+		g := c.Stats().Guesses
+		assert.EqualValues(t, []int64{2, 1}, []int64{g.Flying, g.Resident})
+	})
+}
+
+// nonsense are predictors that do what no predictor should.
+var nonsense = map[string]actions.Predictor[string]{
+	"endless duplicates": func(ctx context.Context, s state) iter.Seq2[actions.Prediction, error] {
+		return func(yield func(actions.Prediction, error) bool) {
+			for yield(actions.Prediction{Action: get(1)}, nil) {
+			}
+		}
+	},
+	"endless undeclared": func(ctx context.Context, s state) iter.Seq2[actions.Prediction, error] {
+		return func(yield func(actions.Prediction, error) bool) {
+			for i := 0; yield(actions.Prediction{Action: act("rm", i)}, nil); i++ {
+			}
+		}
+	},
+	"endless errors": func(ctx context.Context, s state) iter.Seq2[actions.Prediction, error] {
+		return func(yield func(actions.Prediction, error) bool) {
+			for yield(actions.Prediction{}, errTool) {
+			}
+		}
+	},
+	"panic": func(ctx context.Context, s state) iter.Seq2[actions.Prediction, error] { panic("draft") },
+	"late panic": func(ctx context.Context, s state) iter.Seq2[actions.Prediction, error] {
+		return func(yield func(actions.Prediction, error) bool) {
+			yield(actions.Prediction{Action: get(2)}, nil)
+			panic("draft")
+		}
+	},
+	"goexit": func(ctx context.Context, s state) iter.Seq2[actions.Prediction, error] {
+		return func(yield func(actions.Prediction, error) bool) { runtime.Goexit() }
+	},
+	"no action": guesses(actions.Action{}),
+	"yields after no": func(ctx context.Context, s state) iter.Seq2[actions.Prediction, error] {
+		return func(yield func(actions.Prediction, error) bool) {
+			for i := range 100 {
+				yield(actions.Prediction{Action: get(i)}, nil)
+			}
+		}
+	},
+	"ignores its end": func(ctx context.Context, s state) iter.Seq2[actions.Prediction, error] {
+		return func(yield func(actions.Prediction, error) bool) {
+			after(time.Hour)
+			yield(actions.Prediction{Action: get(1)}, nil)
+		}
+	},
+}
+
+func TestAPredictorGoneMadNeverHarmsTheTarget(t *testing.T) {
+	for name, predict := range nonsense {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				w := &tool{takes: time.Second}
+				c, s := open(t, gets(w), config{Predictor: predict})
+				for i := range 5 {
+					r := must(t, s, get(fmt.Sprint("mine", i)))
+					assert.Equal(t, time.Second, r.Waited)
+					after(5 * time.Second)
+				}
+				assert.LessOrEqual(t, c.Stats().Speculated, int64(15))
+				_, ahead := w.count(act("rm", 0))
+				assert.Zero(t, ahead)
+				c.Close()
+			})
+		})
+	}
+}
+
+func TestDraftFailuresAreCountedAndExplained(t *testing.T) {
+	for _, name := range []string{"endless errors", "panic", "late panic", "goexit"} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				_, s := open(t, gets(&tool{}), config{Predictor: nonsense[name]})
+				s.Observe(t.Context(), "home")
+				synctest.Wait()
+				assert.EqualValues(t, 1, s.Stats().DraftsFailed)
+				assert.Contains(t, s.Explain(), "1 of 1 drafts failed")
+			})
+		})
+	}
+}
+
+func TestPredictorsThatIgnoreTheirEndDoNotPileUp(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		_, s := open(t, gets(&tool{}), config{Predictor: nonsense["ignores its end"]})
+		for i := range 10 {
+			must(t, s, get(i))
+			after(time.Second)
+		}
+		st := s.Stats()
+		assert.EqualValues(t, []int64{2, 8}, []int64{st.Drafts, st.DraftsSkipped})
+		assert.Contains(t, s.Explain(), "obey its context")
+	})
+}
+
+func TestSpeculateRunsTheCallersOwnGuessesUnderTheSameRules(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := &tool{takes: time.Second}
+		_, s := open(t, gets(w), config{})
+		s.Speculate(t.Context(), append(many(100), act("buy", 1))...)
+		synctest.Wait()
+		assert.Len(t, w.ran(), 6, "twice TopN at a time")
+		after(time.Minute)
+		assert.Len(t, w.ran(), 64)
+		assert.Equal(t, speccache.Hit, must(t, s, get("guess 63")).Outcome)
+		s.Speculate(t.Context())
+	})
+}
+
+func TestUsageOfDraftsIsAddedUp(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		predict := func(context.Context, state) iter.Seq2[actions.Prediction, error] {
+			return func(yield func(actions.Prediction, error) bool) {
+				yield(actions.Prediction{Action: get(1), Usage: actions.Usage{Calls: 1, PromptTokens: 500, CachedTokens: 400}}, nil)
+				yield(actions.Prediction{Usage: actions.Usage{OutputTokens: 20}}, nil)
+			}
+		}
+		_, s := open(t, gets(&tool{}), config{Predictor: predict})
+		s.Observe(t.Context(), "1")
+		synctest.Wait()
+		s.Observe(t.Context(), "2")
+		synctest.Wait()
+		assert.Equal(t, actions.Usage{Calls: 2, PromptTokens: 1000, CachedTokens: 800, OutputTokens: 40}, s.Stats().Usage)
+	})
+}
