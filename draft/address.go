@@ -3,54 +3,51 @@ package draft
 import (
 	"encoding/json"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/speccache/speccache-go/actions"
 )
 
 // maxAddress is how many bytes of an action's arguments are read.
-const maxAddress = 1024
+const maxAddress = 512
 
 // An address is where an action leads, as far as its arguments tell. Two
 // actions that differ only in a URL's fragment or closing slash have one.
 type address struct {
 	key  string // equal for actions that lead to the same place
-	path string // of the URL, "/a/b"; "" if there is no URL
 	text string // what to read words from
 }
 
 // addressOf reads the string values of an action's arguments.
 func addressOf(a actions.Action) address {
-	at := address{key: a.Name() + " " + a.Args()}
-	for _, value := range stringValues(clip(a.Args(), maxAddress)) {
+	args := a.Args()
+	if len(args) > maxAddress {
+		args = args[:maxAddress] + strconv.FormatUint(a.Hash(), 16)
+	}
+	at := address{key: a.Name() + " " + args}
+	for _, value := range stringValues(clip(args, maxAddress)) {
 		host, path, ok := splitURL(value)
 		if !ok {
 			at.text += " " + value
 			continue
 		}
-		at.text += " " + path
-		if at.path == "" {
-			at.key = a.Name() + " " + host + path
-			at.path, _, _ = strings.Cut(path, "?")
+		at.key = strings.Replace(at.key, value, host+path, 1)
+		if decoded, err := url.PathUnescape(path); err == nil {
+			path = decoded
 		}
+		at.text += " " + path
 	}
 	return at
 }
 
-// splitURL splits an absolute URL into its host and its decoded path with
-// query, without fragment and closing slash.
+// splitURL splits an absolute URL into its host and its path with query,
+// without fragment and closing slash.
 func splitURL(s string) (host, path string, ok bool) {
 	_, rest, ok := strings.Cut(s, "://")
-	if !ok {
-		return "", "", false
-	}
 	rest, _, _ = strings.Cut(rest, "#")
 	host, path, _ = strings.Cut(rest, "/")
-	path = "/" + strings.TrimRight(path, "/")
-	if decoded, err := url.PathUnescape(path); err == nil {
-		path = decoded
-	}
-	return host, path, true
+	return host, "/" + strings.TrimRight(path, "/"), ok
 }
 
 // stringValues returns the strings in canonical JSON that are not names. Text

@@ -23,7 +23,7 @@ type OracleConfig[O any] struct {
 
 	// Seed numbers the repetition. Use consecutive seeds: for every step the
 	// share of right verdicts over any K consecutive seeds is within about
-	// log(K)/K of P, and exact for none of the seeds alone.
+	// log(K)/K of P. Within one seed, steps are independent draws.
 	Seed uint64
 
 	// Ranks are the weights of the right guess standing first, second and so
@@ -105,7 +105,7 @@ func (o *oracle[O]) predict(ctx context.Context, s actions.State[O]) iter.Seq2[a
 		if !ok {
 			return
 		}
-		for i, a := range o.guesses(inView(o.cfg.View, s), item, step, next) {
+		for i, a := range o.guesses(choicesIn(o.cfg.View, s), item, step, next) {
 			p := actions.Prediction{Action: a, Source: "oracle"}
 			if i < len(o.share) {
 				p.Confidence = o.share[i]

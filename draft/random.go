@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"math/rand/v2"
+	"reflect"
 
 	"github.com/speccache/speccache-go/actions"
 )
@@ -19,7 +20,7 @@ func Random[O any](view func(O) actions.View, seed uint64, n int) actions.Predic
 			for _, step := range s.Steps {
 				draw = hashString(hashString(draw, step.Action.Name()), step.Action.Args())
 			}
-			for _, a := range sample(inView(view, s), actions.Action{}, n, draw) {
+			for _, a := range sample(choicesIn(view, s), actions.Action{}, n, draw) {
 				if ctx.Err() != nil || !yield(actions.Prediction{Action: a, Source: "random"}, nil) {
 					return
 				}
@@ -34,9 +35,23 @@ func mustView[O any](who string, view func(O) actions.View) {
 	}
 }
 
-// inView returns the choices of the page in view.
-func inView[O any](view func(O) actions.View, s actions.State[O]) []actions.Choice {
-	page, ok := s.Last()
+// inView returns the newest observation and its step. A step that failed has
+// none, and left the page before it in view.
+func inView[O any](s actions.State[O]) (page O, step int, ok bool) {
+	for i := len(s.Steps) - 1; i >= 0; i-- {
+		if o := s.Steps[i].Observation; !isZero(o) {
+			return o, i, true
+		}
+	}
+	return page, 0, false
+}
+
+// isZero reports whether there is no observation.
+func isZero[O any](o O) bool { return reflect.ValueOf(&o).Elem().IsZero() }
+
+// choicesIn returns what can be done on the page in view.
+func choicesIn[O any](view func(O) actions.View, s actions.State[O]) []actions.Choice {
+	page, _, ok := inView(s)
 	if !ok {
 		return nil
 	}

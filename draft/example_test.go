@@ -1,0 +1,81 @@
+package draft_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/speccache/speccache-go/actions"
+	"github.com/speccache/speccache-go/draft"
+)
+
+// A page of the examples, whose observations are lists of labels.
+type labels []string
+
+func (l labels) view() actions.View {
+	var v actions.View
+	for _, label := range l {
+		v.Choices = append(v.Choices, actions.Choice{Label: label, Action: open(label)})
+	}
+	return v
+}
+
+func open(label string) actions.Action {
+	return actions.Must("open", map[string]string{"label": label})
+}
+
+func Example() {
+	page := labels{"Home", "Venue", "List of Sponsors", "Registration"}
+	state := actions.State[labels]{
+		Goal:  "Who sponsors the conference, and what is the fee?",
+		Steps: []actions.Step[labels]{{Observation: page}},
+	}
+	predict := draft.Lexical(labels.view)
+	for guess := range predict(context.Background(), state) {
+		fmt.Println(guess.Action)
+	}
+	// Output:
+	// open {"label":"List of Sponsors"}
+	// open {"label":"Registration"}
+	// open {"label":"Home"}
+	// open {"label":"Venue"}
+}
+
+// A benchmark asks what an engine gains from a draft of a given accuracy.
+func ExampleOracle() {
+	path := []string{"Calls", "Workshops", "Dates"}
+	predict, err := draft.Oracle(draft.OracleConfig[labels]{
+		View: labels.view,
+		P:    1,
+		Next: func(s actions.State[labels]) (string, int, actions.Action, bool) {
+			step := len(s.Steps) - 1
+			return "item 1", step, open(path[step]), true
+		},
+		Ranks: []float64{1, 0, 0}, // always the first guess
+	})
+	if err != nil {
+		panic(err)
+	}
+	state := actions.State[labels]{Steps: []actions.Step[labels]{{Observation: labels{"Home", "Calls"}}}}
+	for guess := range predict(context.Background(), state) {
+		fmt.Println(guess.Action, guess.Confidence)
+	}
+	// Output:
+	// open {"label":"Calls"} 1
+	// open {"label":"Home"} 0
+}
+
+// A predictor of your own is a func literal.
+func Example_yourOwn() {
+	var nextPage actions.Predictor[string] = func(_ context.Context, s actions.State[string]) iter.Seq2[actions.Prediction, error] {
+		return func(yield func(actions.Prediction, error) bool) {
+			next := actions.Must("search", map[string]any{"query": s.Goal, "page": len(s.Steps) + 1})
+			yield(actions.Prediction{Action: next, Confidence: 0.6, Source: "paging"}, nil)
+		}
+	}
+	state := actions.State[string]{Goal: "go", Steps: []actions.Step[string]{{Observation: "ten results"}}}
+	for guess := range nextPage(context.Background(), state) {
+		fmt.Println(guess.Action, guess.Source)
+	}
+	// Output: search {"page":2,"query":"go"} paging
+}
