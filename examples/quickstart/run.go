@@ -1,0 +1,232 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/speccache/speccache-go/actions"
+	"github.com/speccache/speccache-go/actions/web"
+	"github.com/speccache/speccache-go/draft"
+	"github.com/speccache/speccache-go/speccache"
+)
+
+// questions are what a new user may want to know.
+var questions = []string{
+	"How many guesses run ahead by default?",
+	"Why does nothing hit when the model version changes?",
+	"What happens to earlier reads after a write?",
+}
+
+// maxClicks ends a walk that leads nowhere.
+const maxClicks = 8
+
+// A tour is what both runs have in common.
+type tour struct {
+	site      *site
+	home      string            // URL
+	transport http.RoundTripper // nil for a real one
+	think     time.Duration
+	show      func(line)
+}
+
+// A trip is one run: all questions in one mode.
+type trip struct {
+	walks    []walk
+	stats    speccache.Stats
+	requests int64    // that the site got
+	wasted   [][]string // paths that ran ahead and were not read
+}
+
+// A walk is one question.
+type walk struct {
+	question string
+	answer   string
+	from     string        // the URL that it was found at
+	seen     []observation // in order, the home page included
+}
+
+// An observation is all that the target can see of a page.
+type observation struct {
+	url, title, text string
+	links            []web.Link
+}
+
+func observe(p *web.Page) observation {
+	return observation{url: p.URL(), title: p.Title(), text: p.Markdown(), links: p.Links()}
+}
+
+func (o observation) equal(other observation) bool {
+	return o.url == other.url && o.title == other.title && o.text == other.text &&
+		slices.Equal(o.links, other.links)
+}
+
+// quickstart makes both trips and tells about them.
+func quickstart(ctx context.Context, opts options, stdout io.Writer) error {
+	s := &site{delay: pageDelay}
+	url, stop, err := listen(s)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	out := newStory(stdout, opts)
+	t := tour{site: s, home: url + homePath, think: opts.think, show: out.line}
+	out.begin(url, opts.think)
+	out.arm("Without speculation: the mode is Off, every page is fetched when the reader asks.")
+	off, err := t.run(ctx, speccache.Off)
+	if err != nil {
+		return err
+	}
+	out.arm("With speculation: while the reader thinks, draft.Lexical guesses three links, and they run ahead.")
+	spec, err := t.run(ctx, speccache.On)
+	if err != nil {
+		return err
+	}
+	return out.end(compare(off, spec))
+}
+
+// run answers all questions in one mode. Everything about SpecCache is here
+// and in walk.
+func (t *tour) run(ctx context.Context, mode speccache.Mode) (*trip, error) {
+	fetcher := web.New(web.Config{Transport: t.transport})
+	defer fetcher.Close()
+	before := t.site.requests.Load()
+	home, err := t.firstPage(ctx, fetcher)
+	if err != nil {
+		return nil, err
+	}
+	var log guessLog
+	cache, err := speccache.New(fetcher.Environment(), speccache.Config[*web.Page]{
+		Mode:      mode,
+		Predictor: draft.Lexical((*web.Page).View),
+		OnEvent:   log.add,
+		ShowArgs:  true, // the log wants URLs; they hold nothing private here
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer cache.Close()
+	result := &trip{}
+	for i, q := range questions {
+		w, err := t.walk(ctx, cache, home, i, q)
+		if err != nil {
+			return nil, err
+		}
+		result.walks = append(result.walks, w)
+	}
+	cache.Close() // every run has ended: now the figures are final
+	result.stats = cache.Stats()
+	result.requests = t.site.requests.Load() - before
+	result.wasted = log.wasted()
+	return result, nil
+}
+
+// firstPage fetches the page that every walk starts from.
+func (t *tour) firstPage(ctx context.Context, fetcher *web.Fetcher) (*web.Page, error) {
+	visit, err := web.Visit(t.home)
+	if err != nil {
+		return nil, err
+	}
+	return fetcher.Do(ctx, visit)
+}
+
+// walk is an agent's loop: look, think, act, until there is an answer. The
+// session has a scope of its own, so that no question profits from another.
+func (t *tour) walk(ctx context.Context, cache *speccache.Cache[*web.Page], home *web.Page, i int, question string) (walk, error) {
+	session := cache.Open(speccache.SessionConfig[*web.Page]{Goal: question})
+	defer session.Close()
+	session.Observe(ctx, home) // guessing starts here
+	t.show(line{number: i + 1, question: question})
+
+	w := walk{question: question, seen: []observation{observe(home)}}
+	target, page := newReader(question, t.think), home
+	for clicks := 0; ; clicks++ {
+		next, err := target.decide(ctx, page)
+		switch {
+		case err != nil:
+			return w, err
+		case next.answer != "":
+			w.answer, w.from = next.answer, page.URL()
+			t.show(line{answer: next.answer, at: page.URL()})
+			return w, nil
+		case next.action == actions.Action{}, clicks == maxClicks:
+			return w, fmt.Errorf("no answer to %q after %d clicks", question, clicks)
+		}
+		r, err := session.Run(ctx, next.action) // session.Do would return the page only
+		if err != nil {
+			return w, err
+		}
+		page = r.Observation
+		w.seen = append(w.seen, observe(page))
+		t.show(line{what: next.what, result: &r})
+	}
+}
+
+// A guessLog keeps what ran ahead and what of it was read, by session. Events
+// come in order on a goroutine of the cache's, the last before Close returns.
+type guessLog struct {
+	unread []guess
+}
+
+type guess struct {
+	session uint64
+	args    string
+}
+
+func (l *guessLog) add(e speccache.Event) {
+	g := guess{session: e.Session, args: e.Args}
+	switch {
+	case e.Kind == speccache.EventAhead:
+		l.unread = append(l.unread, g)
+	case e.Kind == speccache.EventAction && e.Ahead:
+		l.unread = slices.DeleteFunc(l.unread, func(other guess) bool { return other == g })
+	}
+}
+
+// wasted returns the paths that ran ahead and were not read, for each session.
+func (l *guessLog) wasted() (paths [][]string) {
+	last := uint64(0)
+	for _, g := range l.unread {
+		var args struct{ URL string }
+		if json.Unmarshal([]byte(g.args), &args) != nil {
+			continue
+		}
+		if g.session != last {
+			paths, last = append(paths, nil), g.session
+		}
+		paths[len(paths)-1] = append(paths[len(paths)-1], pathOf(args.URL))
+	}
+	return paths
+}
+
+// A comparison is what the two trips come to.
+type comparison struct {
+	off, spec                     *trip
+	sameAnswers, sameObservations bool
+}
+
+func compare(off, spec *trip) comparison {
+	c := comparison{off: off, spec: spec, sameAnswers: true, sameObservations: true}
+	for i, a := range off.walks {
+		b := spec.walks[i]
+		c.sameAnswers = c.sameAnswers && a.answer == b.answer && a.from == b.from
+		c.sameObservations = c.sameObservations && slices.EqualFunc(a.seen, b.seen, observation.equal)
+	}
+	return c
+}
+
+// check returns an error if speculation has changed anything but times.
+func (c comparison) check() error {
+	switch {
+	case !c.sameObservations:
+		return errors.New("the two runs observed different pages")
+	case !c.sameAnswers:
+		return errors.New("the two runs gave different answers")
+	}
+	return nil
+}
