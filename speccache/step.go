@@ -173,6 +173,9 @@ func (d *draft[O]) guess() (err error) {
 			err = fmt.Errorf("speccache: the predictor panicked: %v", r)
 		}
 	}()
+	if d.ctx.Err() != nil { // the target was faster than this goroutine
+		return nil
+	}
 	for p, failure := range d.guesses {
 		if d.ctx.Err() != nil {
 			break

@@ -37,6 +37,7 @@ func TestADraftStartsAsDoReturnsAndSeesTheStepsSoFar(t *testing.T) {
 		s := c.Open(opening{Scope: "a", Goal: "find it"})
 		defer s.Close()
 		s.Observe(t.Context(), "home")
+		synctest.Wait()
 		must(t, s, get(1))
 		synctest.Wait()
 		last := states[len(states)-1]

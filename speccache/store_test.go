@@ -144,7 +144,7 @@ func TestTheStoreIsConsistentAfterAFlood(t *testing.T) {
 }
 
 func TestAnObservationWithoutSizeStillCounts(t *testing.T) {
-	type page struct{ body []byte }
+	type page struct{}
 	e := actions.Environment[*page]{
 		Do:    func(context.Context, actions.Action) (*page, error) { return &page{}, nil },
 		Rules: actions.Reads("get"),
