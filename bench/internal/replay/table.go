@@ -1,0 +1,92 @@
+package replay
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"text/tabwriter"
+)
+
+// WriteTable writes a report for people, the cases in which speculation did
+// not help included.
+func (r *Report) WriteTable(w io.Writer) error {
+	t := &table{w: tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
+	t.line("replay: %d items, %d seeds, %d clicks; profile %s, scale %g, draft %s, top %d, depth %d; %d agents side by side",
+		r.Items, r.Seeds, r.Steps, r.Profile, r.Scale, r.Draft, r.TopN, r.Depth, r.Agents)
+	t.line("real: HTTP over loopback, HTML, concurrency, the cache. Composed from the paper's figures (arXiv 2510.16276): the times of fetch, think and draft.")
+	t.line("overhead of one fetch and parse: %s ms. Times below are in model seconds.", r.OverheadMSPerFetch.text(2))
+	t.line("")
+	r.writeArms(t)
+	if _, ok := r.Arms[Spec]; ok {
+		r.writeGain(t)
+		r.writeCost(t)
+	}
+	return t.close()
+}
+
+func (r *Report) writeArms(t *table) {
+	t.line("arm\twall\twaiting\tfirst pages\thits\tjoins\tmisses\tahead\thit rate\tready rate\thidden\trequests\twrong")
+	for _, arm := range AllArms {
+		a, ok := r.Arms[arm]
+		if !ok {
+			continue
+		}
+		t.line("%s\t%s\t%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\t%s\t%d\t%d", arm,
+			a.WallSeconds.text(1), a.EnvSeconds.text(1), a.FirstPageSeconds.text(1),
+			a.Hits, a.Joins, a.Misses, a.Ahead, a.HitRate.text(3), a.ReadyRate.text(3),
+			a.HiddenSeconds.text(1), a.Requests, a.WrongObservations)
+	}
+	t.line("")
+}
+
+func (r *Report) writeGain(t *table) {
+	t.line("env_reduction\t%s\twaiting without / with speculation, %d resident steps left out", r.EnvReduction.text(2), r.ResidentSteps)
+	t.line("env_reduction_vs_cache\t%s\twaiting with a plain cache / with speculation, all steps", r.EnvReductionVsCache.text(2))
+	t.line("speedup\t%s\tof the whole run; no engine could exceed %s with these guesses", r.Speedup.text(3), r.SpeedupLimit.text(3))
+	t.line("saved\t%s\tof at most %s: efficiency %s", r.SavedSeconds.text(1), r.BoundSeconds.text(1), r.Efficiency.text(3))
+	t.line("accuracy@%d\t%s\t95 %% interval %s to %s, over %d clicks", r.TopN,
+		r.AccuracyAtN.text(3), r.AccuracyLow.text(3), r.AccuracyHigh.text(3), r.Clicks.Trials)
+	t.line("")
+}
+
+// writeCost writes what speculation cost, and where it did not help.
+func (r *Report) writeCost(t *table) {
+	spec, c := r.Arms[Spec], r.Clicks
+	t.line("where it did not help")
+	t.line("wrong guess\t%d\tclicks that the draft did not foresee", c.Wrong)
+	t.line("late guess\t%d\tclicks that it foresaw, but not before the target asked", c.Late)
+	t.line("lost\t%d\tclicks that it foresaw in time, and that missed all the same", r.Lost)
+	if off, ok := r.Arms[Off]; ok {
+		t.line("slower\t%d\tclicks that took %g s or more longer than without speculation", c.Slower, noticeable)
+		t.line("requests\t%s\ttimes as many as without", ratio(int64(spec.Requests), int64(off.Requests)).text(2))
+	}
+	t.line("wasted\t%d\tof %d runs ahead were never served: %.1f MB", spec.Wasted, spec.Speculated, float64(spec.WastedBytes)/1e6)
+	t.line("wrong observations\t%d\tserved pages that differ from a direct fetch", spec.WrongObservations)
+}
+
+// text writes a number with so many decimals, or a dash for none.
+func (n Number) text(decimals int) string {
+	if math.IsNaN(float64(n)) || math.IsInf(float64(n), 0) {
+		return "-"
+	}
+	return fmt.Sprintf("%.*f", decimals, float64(n))
+}
+
+// A table is lines of cells, with the first error that writing them had.
+type table struct {
+	w   *tabwriter.Writer
+	err error
+}
+
+func (t *table) line(format string, args ...any) {
+	if t.err == nil {
+		_, t.err = fmt.Fprintf(t.w, format+"\n", args...)
+	}
+}
+
+func (t *table) close() error {
+	if t.err != nil {
+		return t.err
+	}
+	return t.w.Flush()
+}
