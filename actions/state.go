@@ -14,8 +14,9 @@ type Step[O any] struct {
 }
 
 // A State is what is known when the target starts to think: the goal and the
-// steps so far, oldest first. Sessions keep the last 32 steps, and the
-// observations of the last 8; before that, Observation is O's zero value.
+// steps so far, oldest first. Sessions keep at least the last 32 steps, and the
+// observations of at least the last 8; before that, Observation is O's zero
+// value.
 type State[O any] struct {
 	Scope   string
 	Goal    string

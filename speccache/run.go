@@ -123,9 +123,13 @@ func (s *Session[O]) read(ctx context.Context, k *call[O], r *Result[O], rule ac
 	id := s.keyOf(r.Action, rule)
 	e, f, reason := s.lookup(id)
 	r.Reason = reason
-	own := s.newFlight(id, rule)
+	var own *flight[O]
 	if e == nil && f == nil {
+		own = s.newFlight(id, rule)
 		e, f = s.claim(own)
+	}
+	if e != nil && s.serve(k, r, e, Hit) {
+		return nil
 	}
 	if f != nil {
 		served, err := s.join(ctx, k, r, f)
@@ -133,63 +137,12 @@ func (s *Session[O]) read(ctx context.Context, k *call[O], r *Result[O], rule ac
 			return err
 		}
 		// It failed, which says nothing about a run of the target's own.
+	}
+	if e != nil || f != nil {
 		own = s.newFlight(id, rule)
 		s.claim(own)
 	}
-	if e != nil && s.serve(k, r, e, Hit) {
-		return nil
-	}
 	return s.runOwn(ctx, k, r, own)
-}
-
-// An Entry is what Lookup found.
-type Entry[O any] struct {
-	Observation  O
-	ModelVersion string // that it was read for
-	Revision     uint64
-	Age          time.Duration
-	Ahead        bool // it ran ahead, and this is its first reading
-}
-
-// Lookup returns the observation of an action if it is there, and else the
-// reason why not. It never runs anything and never waits. It is for loops that
-// run their own actions: after a miss, run it and hand the observation to
-// Observe. It counts as Do's lookup does.
-func (s *Session[O]) Lookup(a actions.Action) (Entry[O], Reason) {
-	s.mu.Lock()
-	k := &call[O]{asked: s.c.now(), state: s.state()}
-	s.mu.Unlock()
-	if s.c.env.Resolve != nil {
-		resolved, err := s.c.env.Resolve(k.state, a)
-		if err != nil {
-			s.counts.add(cUnresolved, 1)
-			return Entry[O]{}, ReasonBypass
-		}
-		a = resolved
-	}
-	rule := s.c.env.Rules[a.Name()]
-	switch {
-	case rule.Effect == actions.Unknown:
-		return Entry[O]{}, ReasonUndeclared
-	case rule.Effect != actions.ReadOnly:
-		return Entry[O]{}, ReasonBypass
-	}
-	return s.find(k, s.keyOf(a, rule))
-}
-
-func (s *Session[O]) find(k *call[O], id key) (Entry[O], Reason) {
-	if s.over() {
-		s.counts.miss(ReasonMode)
-		return Entry[O]{}, ReasonMode
-	}
-	e, _, reason := s.lookup(id)
-	var r Result[O]
-	if e == nil || !s.serve(k, &r, e, Hit) {
-		reason = cmp.Or(reason, ReasonAbsent)
-		s.counts.miss(reason)
-		return Entry[O]{}, reason
-	}
-	return Entry[O]{r.Observation, e.version.Value(), r.Revision, r.Age, r.Ahead}, ""
 }
 
 // bypass runs a read that is not looked up.

@@ -3,6 +3,7 @@ package speccache
 import (
 	"context"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,7 +39,8 @@ type Session[O any] struct {
 	trouble trouble
 }
 
-// What a session keeps of its steps.
+// What a session keeps of its steps, at least. It keeps up to maxObservations
+// more of both before it lets go of the oldest.
 const (
 	maxSteps        = 32
 	maxObservations = 8
@@ -101,21 +103,26 @@ func (s *Session[O]) endStep() (last bool) {
 	return true
 }
 
-// remember appends steps to those that states show, and lets go of what is
-// too old. mu is held.
+// remember appends steps to those that states show. States share the slice,
+// so what is too old is let go of by copying the rest, once in a while. mu is
+// held.
 func (s *Session[O]) remember(done []actions.Step[O]) {
-	all := append(s.steps[:len(s.steps):len(s.steps)], done...)
-	all = all[max(0, len(all)-maxSteps):]
-	for i := range all[:max(0, len(all)-maxObservations)] {
-		var forgotten O
-		all[i].Observation = forgotten
+	s.steps = append(s.steps, done...)
+	if len(s.steps) < maxSteps+maxObservations {
+		return
 	}
-	s.steps = all
+	kept := slices.Clone(s.steps[len(s.steps)-maxSteps:])
+	for i := range kept[:maxSteps-maxObservations] {
+		var forgotten O
+		kept[i].Observation = forgotten
+	}
+	s.steps = kept
 }
 
 // state is what is known now. mu is held.
 func (s *Session[O]) state() actions.State[O] {
-	return actions.State[O]{Scope: s.scope.name, Goal: s.goal, Session: s.id, Steps: s.steps}
+	n := len(s.steps)
+	return actions.State[O]{Scope: s.scope.name, Goal: s.goal, Session: s.id, Steps: s.steps[:n:n]}
 }
 
 // Observe records an observation that the session did not ask for, such as

@@ -82,15 +82,24 @@ func TestStatesKeepTheLastStepsAndFewerObservations(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var states []state
 		_, s := open(t, gets(&tool{}), config{Predictor: watcher(&states)})
-		for i := range 50 {
+		for i := range 100 {
 			must(t, s, get(i))
 			synctest.Wait()
+			steps := states[i].Steps
+			n, observations := len(steps), 0
+			for j, step := range steps {
+				assert.Equal(t, get(i-n+1+j), step.Action)
+				if step.Observation != "" {
+					observations++
+				}
+			}
+			assert.Equal(t, "saw "+get(i).String(), steps[n-1].Observation)
+			assert.True(t, n == i+1 || n >= 32 && n < 40, "%d steps", n)
+			assert.True(t, observations == i+1 || observations >= 8 && observations < 40, "%d observations", observations)
+			if i > 50 {
+				assert.Less(t, observations, 16)
+			}
 		}
-		steps := states[len(states)-1].Steps
-		assert.Len(t, steps, 32)
-		assert.Equal(t, get(49), steps[31].Action)
-		assert.Equal(t, "saw get 42", steps[24].Observation)
-		assert.Empty(t, steps[23].Observation)
 		assert.Equal(t, "saw get 0", states[0].Steps[0].Observation, "a state that was handed out does not change")
 	})
 }

@@ -115,6 +115,7 @@ func TestAReadThatStartedBeforeAWriteIsNotServedAfterIt(t *testing.T) {
 		must(t, s, act("put", 1))
 		r := must(t, s, get(1)) // must not join it
 		assert.Equal(t, "1", r.Observation)
+		assert.Equal(t, w.getTime, r.Waited, "nor wait for it")
 		after(time.Minute)
 		assert.Equal(t, "1", must(t, s, get(1)).Observation, "nor may its late end publish it")
 	})
