@@ -13,8 +13,8 @@ const maxChoices = 20
 // An index answers what is asked about a page's links once per action. It is
 // made once per page.
 type index struct {
-	labels   map[string]target         // by folded label
-	verdicts map[actions.Action]string // the rule that forbids a guess, or ""
+	labels   map[string]target          // by folded label
+	verdicts map[actions.Action]verdict // by action
 }
 
 // A target is where a label leads.
@@ -27,7 +27,7 @@ func (p *Page) lookup() *index {
 	p.indexOnce.Do(func() {
 		p.index = index{
 			labels:   make(map[string]target, len(p.links)),
-			verdicts: make(map[actions.Action]string, len(p.links)),
+			verdicts: make(map[actions.Action]verdict, len(p.links)),
 		}
 		for i := range p.links {
 			p.index.add(&p.links[i])
@@ -38,8 +38,8 @@ func (p *Page) lookup() *index {
 
 func (x *index) add(l *Link) {
 	// A link that may be followed outweighs one to the same page that may not.
-	if rule, known := x.verdicts[l.Action]; !known || rule != "" {
-		x.verdicts[l.Action] = verdict(l)
+	if v, known := x.verdicts[l.Action]; !known || v.rule != "" {
+		x.verdicts[l.Action] = judge(l)
 	}
 	if !l.choice() {
 		return

@@ -15,12 +15,19 @@ import (
 func decode(body []byte, contentType string) (string, error) {
 	enc, name, certain := charset.DetermineEncoding(body, contentType)
 	if name == "utf-8" || !certain && name == "windows-1252" && utf8.Valid(body) {
-		text := strings.ToValidUTF8(string(body), "\uFFFD")
-		return strings.TrimPrefix(text, "\uFEFF"), nil
+		return repair(string(body)), nil
 	}
 	text, err := enc.NewDecoder().Bytes(body)
 	if err != nil {
 		return "", err
 	}
-	return strings.TrimPrefix(strings.ToValidUTF8(string(text), "\uFFFD"), "\uFEFF"), nil
+	return repair(string(text)), nil
+}
+
+// repair returns text as valid UTF-8 without a byte order mark.
+func repair(text string) string {
+	if !utf8.ValidString(text) { // which is faster than finding nothing to do
+		text = strings.ToValidUTF8(text, "\uFFFD")
+	}
+	return strings.TrimPrefix(text, "\uFEFF")
 }

@@ -90,6 +90,13 @@ func addressOf(a actions.Action) (address, error) {
 	return absolute(args.URL)
 }
 
+// urlOf returns the URL that an action asks for as it stands, or "".
+func urlOf(a actions.Action) string {
+	var args struct{ URL string }
+	_ = a.Decode(&args) // what does not decode has none
+	return args.URL
+}
+
 // fresh keeps every page as long as the rule says, except those whose host
 // said no-store.
 func fresh(_ actions.Action, p *Page) (maxAge time.Duration, keep bool) {

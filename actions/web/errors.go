@@ -8,9 +8,10 @@ import (
 )
 
 var (
-	// ErrTooLarge says that a body is longer than Config.MaxBytes. A page that
-	// was cut off would be a wrong observation, so there is none.
-	ErrTooLarge = errors.New("the body is too large")
+	// ErrTooLarge says that a body is longer than Config.MaxBytes, or that its
+	// links add up to too much. A page that was cut off would be a wrong
+	// observation, so there is none.
+	ErrTooLarge = errors.New("the page is too large")
 
 	// ErrRedirects says that a page was not found within
 	// Config.MaxRedirects redirects.

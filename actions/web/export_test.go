@@ -1,5 +1,7 @@
 package web
 
+import "strings"
+
 // Resolve returns the canonical URL of a reference on a page, with the short
 // cut for plain paths and without it. Refused references have the URL "".
 func Resolve(page, base, ref string) (quick, slow string, err error) {
@@ -19,7 +21,11 @@ func Resolve(page, base, ref string) (quick, slow string, err error) {
 }
 
 // IsPlain reports whether the short cut is taken.
-func IsPlain(ref string) bool { return plain(ref) }
+func IsPlain(ref string) bool {
+	page, _, _ := strings.Cut(ref, "#")
+	host, path := cutOrigin(page)
+	return plain(page) || plainHost(host) && plain(path)
+}
 
 // ActionLike exports the policy's rule for words.
 func ActionLike(url string) bool { return actionLike(url) }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -238,17 +239,19 @@ func (f *Fetcher) read(resp *http.Response) ([]byte, error) {
 	if resp.ContentLength > limit {
 		return nil, tooLarge(limit)
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	var body bytes.Buffer
+	body.Grow(int(max(resp.ContentLength, 0)) + bytes.MinRead)
+	n, err := body.ReadFrom(io.LimitReader(resp.Body, limit+1))
 	switch {
-	case int64(len(body)) > limit:
+	case n > limit:
 		return nil, tooLarge(limit)
 	case err != nil:
 		return nil, fmt.Errorf("reading the page: %w", err)
-	case resp.ContentLength >= 0 && int64(len(body)) != resp.ContentLength:
+	case resp.ContentLength >= 0 && n != resp.ContentLength:
 		return nil, fmt.Errorf("reading the page: %d bytes of %d: %w",
-			len(body), resp.ContentLength, io.ErrUnexpectedEOF)
+			n, resp.ContentLength, io.ErrUnexpectedEOF)
 	}
-	return body, nil
+	return body.Bytes(), nil
 }
 
 func tooLarge(limit int64) error {
@@ -269,7 +272,10 @@ func newPage(at address, resp *http.Response, body []byte) (*Page, error) {
 		html:    text,
 		bytes:   len(body),
 	}
-	return p, p.scan()
+	if err := p.scan(); err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 // drain reads what little is left of a body, so that its connection can be

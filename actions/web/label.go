@@ -14,6 +14,7 @@ const maxLabel = 1024
 // control characters are one space, marks that nobody sees are left out.
 func cleanLabel(text string) string {
 	var b strings.Builder
+	b.Grow(min(len(text), maxLabel))
 	space := false
 	for _, r := range text {
 		switch {

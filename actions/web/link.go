@@ -2,6 +2,7 @@ package web
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/speccache/speccache-go/actions"
 )
@@ -33,8 +34,14 @@ func (l *Link) choice() bool { return l.Label != "" && !l.inPage }
 type linker struct {
 	page string
 	*resolver
-	seen map[string]Link // by href
+	seen  map[string]Link // by href
+	bytes int             // of the URLs in seen
 }
+
+// maxLinkBytes bounds what the URLs of a page's links may add up to. Short
+// references against a long base would otherwise cost a thousand times the
+// page's own size.
+const maxLinkBytes = 32 << 20
 
 // link returns false for what leads to no page: mailto:, javascript: and the
 // like, and URLs that nobody should follow.
@@ -43,6 +50,7 @@ func (k *linker) link(a anchor) (Link, bool) {
 	if !ok {
 		l = k.make(a.href)
 		k.seen[a.href] = l
+		k.bytes += len(l.URL)
 	}
 	l.Label, l.download = a.label, a.download
 	return l, l.URL != ""
@@ -64,7 +72,11 @@ func (k *linker) make(href string) Link {
 // visit makes the action for a canonical URL, which is printable ASCII: there
 // Go quotes as JSON does.
 func visit(canonical string) actions.Action {
-	a, err := actions.Parse(visitName, `{"url":`+strconv.Quote(canonical)+`}`)
+	quoted := `"` + canonical + `"`
+	if strings.ContainsAny(canonical, `"\`) {
+		quoted = strconv.Quote(canonical)
+	}
+	a, err := actions.Parse(visitName, `{"url":`+quoted+`}`)
 	if err != nil {
 		panic("web: " + err.Error()) // a canonical URL that is no JSON string
 	}

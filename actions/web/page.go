@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -36,7 +37,8 @@ type Page struct {
 
 // Parse makes the page that a visit to url would observe if the host answered
 // with this HTML, which must be UTF-8: for replays, tests, and fetchers of
-// your own. The error is a [*URLError].
+// your own. The error is a [*URLError], or wraps [ErrTooLarge] if the links
+// add up to more than any page needs.
 func Parse(url, html string) (*Page, error) {
 	a, err := absolute(url)
 	if err != nil {
@@ -47,10 +49,13 @@ func Parse(url, html string) (*Page, error) {
 		requested: a.url,
 		host:      a.host,
 		status:    http.StatusOK,
-		html:      strings.ToValidUTF8(html, "\uFFFD"),
+		html:      repair(html),
 		bytes:     len(html),
 	}
-	return p, p.scan()
+	if err := p.scan(); err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 // scan reads title and links, which every session needs.
@@ -65,6 +70,9 @@ func (p *Page) scan() error {
 	for _, a := range s.links {
 		if l, ok := k.link(a); ok {
 			p.links = append(p.links, l)
+		}
+		if k.bytes > maxLinkBytes {
+			return fmt.Errorf("web: %s: %w: its links take more than %d bytes", p.url, ErrTooLarge, maxLinkBytes)
 		}
 	}
 	return nil

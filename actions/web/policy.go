@@ -16,26 +16,25 @@ func policy(s actions.State[*Page], guess actions.Action) error {
 	if guess.Name() != visitName {
 		return &PolicyError{Rule: "unresolved", URL: guess.String()}
 	}
-	rule, found := "", false
+	best := verdict{rule: "provenance"}
 	for _, step := range s.Steps {
-		r, ok := step.Observation.verdict(guess)
-		if ok && (!found || r == "") {
-			rule, found = r, true
+		v, linked := step.Observation.verdict(guess)
+		if linked && best.rule != "" {
+			best = v
 		}
 	}
-	to, err := addressOf(guess)
 	switch {
-	case err != nil:
-		rule = "scheme"
-	case !found:
-		rule = "provenance"
-	case rule == "" && !onHost(s, to.host):
-		rule = "host"
+	case best.rule == "provenance":
+		if _, err := addressOf(guess); err != nil {
+			best.rule = "scheme"
+		}
+	case best.rule == "" && !onHost(s, best.host):
+		best.rule = "host"
 	}
-	if rule == "" {
+	if best.rule == "" {
 		return nil
 	}
-	return &PolicyError{Rule: rule, URL: to.url}
+	return &PolicyError{Rule: best.rule, URL: urlOf(guess)}
 }
 
 // onHost reports whether one of the session's pages is on the host and port.
@@ -48,25 +47,30 @@ func onHost(s actions.State[*Page], host string) bool {
 	return false
 }
 
-// verdict returns the rule that forbids a guess, or "", and whether the page
-// links to it at all.
-func (p *Page) verdict(guess actions.Action) (rule string, linked bool) {
-	if p == nil {
-		return "", false
-	}
-	rule, linked = p.lookup().verdicts[guess]
-	return rule, linked
+// A verdict is what a link's own URL and markup say about following it ahead.
+type verdict struct {
+	rule string // that forbids it, or ""
+	host string // to be one that the session is on
 }
 
-// verdict returns the rule that forbids to follow a link ahead, or "".
-func verdict(l *Link) string {
+// verdict returns what the page's links say about a guess, and whether any
+// leads there.
+func (p *Page) verdict(guess actions.Action) (v verdict, linked bool) {
+	if p == nil {
+		return v, false
+	}
+	v, linked = p.lookup().verdicts[guess]
+	return v, linked
+}
+
+func judge(l *Link) verdict {
 	switch {
 	case l.download:
-		return "download"
+		return verdict{"download", l.host}
 	case actionLike(l.URL):
-		return "action-like"
+		return verdict{"action-like", l.host}
 	}
-	return ""
+	return verdict{"", l.host}
 }
 
 // deeds are words of URLs that do something, or that work only once. GET

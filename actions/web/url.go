@@ -12,6 +12,7 @@ import (
 const (
 	maxURL       = 8 << 10 // bytes
 	maxAuthority = 1 << 10 // bytes of user, host and port as written
+	maxSlashes   = 256
 )
 
 // An address is a canonical URL: absolute, http or https, without user or
@@ -47,7 +48,10 @@ func canonicalise(ref string, base *whatwg.Url) (address, error) {
 		return address{}, &URLError{ref, reasonUser, nil}
 	}
 	a := address{url: u.Href(true), host: u.Host()}
-	return a, verify(ref, a)
+	if err := verify(ref, a); err != nil {
+		return address{}, err
+	}
+	return a, nil
 }
 
 const (
@@ -63,7 +67,7 @@ func precheck(ref string, base *whatwg.Url) error {
 	if scheme != "" && scheme != "http" && scheme != "https" {
 		return &URLError{ref, reasonScheme, nil}
 	}
-	if len(ref) > maxURL {
+	if len(ref) > maxURL || strings.Count(ref, "/")+strings.Count(ref, `\`) > maxSlashes {
 		return &URLError{ref, reasonLong, nil}
 	}
 	authority := authorityOf(scheme, rest, base)
@@ -109,6 +113,9 @@ func authorityOf(scheme, rest string, base *whatwg.Url) string {
 // verify makes sure that net/http dials the host that the address names, and
 // that nothing in it needs a quoting of its own.
 func verify(ref string, a address) error {
+	if len(a.url) > 2*maxURL { // what it is relative to, and escapes
+		return &URLError{ref, reasonLong, nil}
+	}
 	for i := range len(a.url) {
 		if c := a.url[i]; c <= ' ' || c > '~' {
 			return &URLError{ref, "it holds a character that URLs can't", nil}
@@ -176,13 +183,59 @@ func (r *resolver) resolve(ref string) (a address, fragment bool, err error) {
 	if path := strings.TrimPrefix(page, r.origin); r.origin != "" && plain(path) {
 		return address{r.origin + path, r.host}, fragment, nil
 	}
+	if host, path := cutOrigin(page); plainHost(host) && plain(path) {
+		return address{page, host}, fragment, nil
+	}
 	a, err = canonicalise(ref, r.base)
 	return a, fragment, err
 }
 
+// cutOrigin splits an absolute URL into its host and what follows.
+func cutOrigin(url string) (host, path string) {
+	rest, ok := strings.CutPrefix(url, "https://")
+	if !ok {
+		if rest, ok = strings.CutPrefix(url, "http://"); !ok {
+			return "", ""
+		}
+	}
+	i := strings.IndexByte(rest, '/')
+	if i < 0 {
+		return "", ""
+	}
+	return rest[:i], rest[i:]
+}
+
+// plainHost reports whether a host is a name of ASCII letters, digits and
+// single hyphens in lower case that can be no number: its last part has
+// letters only. No rule of the URL standard changes such a name.
+func plainHost(host string) bool {
+	if len(host) > 253 {
+		return false
+	}
+	start, letters := 0, true
+	for i := range len(host) {
+		switch c := host[i]; {
+		case c >= 'a' && c <= 'z':
+		case isDigit(c):
+			letters = false
+		case (c == '-' || c == '.') && i > start && i+1 < len(host) && host[i+1] != '-' && host[i+1] != '.':
+			letters = false
+			if c == '.' {
+				start, letters = i+1, true
+			}
+		default:
+			return false
+		}
+		if i-start >= 63 {
+			return false
+		}
+	}
+	return start > 0 && letters
+}
+
 // plain reports whether a reference is a path from the root, perhaps with a
 // query, that no rule of the URL standard changes. That is nearly every link
-// there is, and parsing it would cost ten times as much as finding it.
+// there is, and parsing it would cost ten times as much.
 func plain(ref string) bool {
 	if len(ref) == 0 || len(ref) > maxURL/2 || ref[0] != '/' || strings.HasPrefix(ref, "//") {
 		return false

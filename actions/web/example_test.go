@@ -1,0 +1,116 @@
+package web_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+
+	"github.com/speccache/speccache-go/actions"
+	"github.com/speccache/speccache-go/actions/web"
+)
+
+// conference serves a site of three pages.
+func conference() *httptest.Server {
+	pages := map[string]string{
+		"/":       `<title>Conference</title><a href="/calls/">Calls</a> <a href="/venue/">Venue</a>`,
+		"/calls/": `<title>Calls</title><main><h1>Calls</h1><p>Papers are due in <b>May</b>.</p></main>`,
+		"/venue/": `<title>Venue</title>`,
+	}
+	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		if pages[r.URL.Path] == "" {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		fmt.Fprint(w, pages[r.URL.Path])
+	}))
+}
+
+func Example() {
+	site := conference()
+	defer site.Close()
+	f := web.New(web.Config{})
+	defer f.Close()
+	ctx := context.Background()
+
+	home, err := web.Visit(site.URL)
+	if err != nil {
+		panic(err)
+	}
+	page, err := f.Do(ctx, home)
+	if err != nil {
+		panic(err)
+	}
+	for _, link := range page.Links() {
+		fmt.Println(link.Label, strings.TrimPrefix(link.URL, site.URL))
+	}
+	calls, err := page.Click("calls")
+	if err != nil {
+		panic(err)
+	}
+	page, err = f.Do(ctx, calls)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(page.Markdown())
+	// Output:
+	// Calls /calls/
+	// Venue /venue/
+	// # Calls
+	//
+	// Papers are due in **May**.
+}
+
+// What a cache does with the environment: resolve the target's click, ask
+// whether a draft's guess may run ahead, and run either.
+func ExampleFetcher_Environment() {
+	site := conference()
+	defer site.Close()
+	f := web.New(web.Config{})
+	defer f.Close()
+	env := f.Environment()
+
+	first, err := web.Visit(site.URL)
+	if err != nil {
+		panic(err)
+	}
+	page, err := env.Do(context.Background(), first)
+	if err != nil {
+		panic(err)
+	}
+	state := actions.State[*web.Page]{
+		Goal:  "When are papers due?",
+		Steps: []actions.Step[*web.Page]{{Action: first, Observation: page}},
+	}
+	click, err := web.Click("Calls")
+	if err != nil {
+		panic(err)
+	}
+	resolved, err := env.Resolve(state, click)
+	fmt.Println(strings.Replace(resolved.String(), site.URL, "", 1), err)
+	fmt.Println(env.Policy(state, resolved))
+
+	invented, err := web.Visit(site.URL + "/admin")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(strings.Replace(env.Policy(state, invented).Error(), site.URL, "", 1))
+	// Output:
+	// visit {"url":"/calls/"} <nil>
+	// <nil>
+	// web: "/admin" may not run ahead: rule "provenance"
+}
+
+func ExamplePage_Click() {
+	page, err := web.Parse("https://example.org/", `<a href="/a">More</a> <a href="/b">More</a> <a href="/c">Calls</a>`)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(page.Click("  CALLS "))
+	_, err = page.Click("More")
+	fmt.Println(err)
+	// Output:
+	// visit {"url":"https://example.org/c"} <nil>
+	// web: label "More" on https://example.org/ leads to different pages: visit one of "https://example.org/a", "https://example.org/b"
+}

@@ -1,0 +1,85 @@
+package web_test
+
+import (
+	"testing"
+
+	"github.com/speccache/speccache-go/actions"
+	"github.com/speccache/speccache-go/actions/web"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func stateOf(pages ...*web.Page) (s actions.State[*web.Page]) {
+	for _, p := range pages {
+		s.Steps = append(s.Steps, actions.Step[*web.Page]{Observation: p})
+	}
+	return s
+}
+
+func environment() actions.Environment[*web.Page] { return web.New(web.Config{}).Environment() }
+
+func TestAGuessIsALinkThatTheSessionHasSeenOnAHostThatItIsOn(t *testing.T) {
+	first := parse(t, home, `<a href=/seen>1</a><a href="https://other.example/x">2</a><a href="http://site.example/plain">3</a>
+		<a href="https://site.example:8443/">4</a><a href=/file download>5</a><a href=/both download>6</a><a href=/both>7</a>
+		<a href="/logout">8</a>`)
+	second := parse(t, "https://third.example/", `<a href="https://site.example/from-there">1</a>`)
+	s := stateOf(first, nil, second)
+	for url, rule := range map[string]string{
+		"https://site.example/seen":          "",
+		"https://site.example/seen#part":     "",
+		"https://site.example/from-there":    "",
+		"https://site.example/both":          "",
+		"https://site.example/unseen":        "provenance",
+		"https://site.example/seen?q=stolen": "provenance",
+		"https://other.example/x":            "host",
+		"http://site.example/plain":          "", // same host, its scheme's own port
+		"https://site.example:8443/":         "host",
+		"https://site.example/file":          "download",
+		"https://site.example/logout":        "action-like",
+	} {
+		err := environment().Policy(s, visit(t, url))
+		if rule == "" {
+			assert.NoError(t, err, url)
+			continue
+		}
+		var e *web.PolicyError
+		if assert.ErrorAs(t, err, &e, url) {
+			assert.Equal(t, rule, e.Rule, url)
+			assert.Contains(t, err.Error(), rule)
+		}
+	}
+}
+
+func TestAGuessThatIsNoVisitOfAWebPageIsRefused(t *testing.T) {
+	s := stateOf(parse(t, home, `<a href=/seen>1</a>`))
+	for rule, a := range map[string]actions.Action{
+		"unresolved": click(t, "1"),
+		"scheme":     actions.Must("visit", map[string]string{"url": "file:///etc/passwd"}),
+	} {
+		var e *web.PolicyError
+		require.ErrorAs(t, environment().Policy(s, a), &e)
+		assert.Equal(t, rule, e.Rule)
+	}
+	var e *web.PolicyError
+	require.ErrorAs(t, environment().Policy(stateOf(), visit(t, home)), &e)
+	assert.Equal(t, "provenance", e.Rule)
+}
+
+func TestAURLThatSoundsLikeDoingIsAction(t *testing.T) {
+	for _, path := range []string{
+		"/logout", "/users/Log-Out", "/sign_out.php", "/signOut", "/SIGNOFF", "/item/5/delete", "/deleteItem", "/removeUser/5",
+		"/%64elete", "/unsubscribe?u=1", "/cart/add-to-cart", "/addToCart", "/pay", "/vote/up", "/approve", "/confirm/123",
+		"/delete-protein-study", "/delete;jsessionid=1", "/x?do=delete", "/x?DO=y", "/?action=edit", "/?a=1&token=abc", "/?code=5", "/?access_token=1",
+		"/?resetToken=1", "/?op=delete", "/?delete=5", "/?q=1;cmd=logout", "/?c=sign%2Dout", "/?log+out=1", "/?zip_code=1",
+	} {
+		assert.True(t, web.ActionLike("https://site.example"+path), path)
+	}
+	for _, path := range []string{
+		"/", "/payroll", "/deleted", "/voters", "/removal", "/catalogout", "/log/outline", "/design-outlook", "/docs", "/todo",
+		"/?q=how+to+delete+a+file", "/?q=pay%20day", "/?domain=x", "/?encode=1", "/?tokens=5", "/?reaction=1", "/confirmation",
+		"/calls/main_conference/", "/blog/sign-in", "/cart",
+	} {
+		assert.False(t, web.ActionLike("https://site.example"+path), path)
+	}
+	assert.False(t, web.ActionLike("https://pay.example/"), "hosts are no actions")
+}
