@@ -2,6 +2,7 @@ package speccache
 
 import (
 	"cmp"
+	"time"
 
 	"github.com/speccache/speccache-go/actions"
 )
