@@ -58,7 +58,24 @@ func New(name string, args any) (Action, error) {
 var strict = jsonv2.JoinOptions(
 	jsontext.AllowInvalidUTF8(false),
 	jsontext.AllowDuplicateNames(false),
+	jsonv2.WithMarshalers(jsonv2.MarshalToFunc(marshalNumber)),
 )
+
+// marshalNumber writes a json.Number as a number. The library knows a type of
+// its own by that name, and would write this one as a string.
+func marshalNumber(e *jsontext.Encoder, n json.Number) error {
+	if kind, length := e.StackIndex(e.StackDepth()); kind == '{' && length%2 == 0 {
+		return errors.ErrUnsupported // a key is a string
+	}
+	if n == "" {
+		n = "0" // as encoding/json does
+	}
+	v := jsontext.Value(n)
+	if v.Kind() != '0' {
+		return fmt.Errorf("%.40q is no number", string(n))
+	}
+	return e.WriteValue(v)
+}
 
 // Must is New for arguments that are known to be good; it panics on others.
 func Must(name string, args any) Action {
@@ -163,7 +180,7 @@ const (
 func (e *InvalidError) Error() string {
 	msg := fmt.Sprintf("actions: invalid action %.80q: %s", e.Name, e.Problem)
 	if e.Err != nil {
-		msg += ": " + e.Err.Error()
+		msg += fmt.Sprintf(": %.300s", e.Err.Error()) // it may quote the arguments
 	}
 	return msg
 }
@@ -178,21 +195,25 @@ func invalid(name string, p Problem, err error) error {
 }
 
 // problemOf finds the class of an error that canonicalise or the JSON library
-// returned.
+// returned. The library has no values for some, and with the options of
+// encoding/json its errors hide their cause: the text has to do.
 func problemOf(err error) Problem {
 	if e, ok := errors.AsType[*numberError](err); ok {
 		return e.problem
 	}
+	text := err.Error()
+	if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		text = e.Err.Error() // without the names in the arguments
+	}
 	switch {
-	case errors.Is(err, errDepth):
+	case errors.Is(err, errDepth), strings.Contains(text, "exceeded max depth"):
 		return ProblemDepth
 	case errors.Is(err, errSize):
 		return ProblemSize
-	case errors.Is(err, jsontext.ErrDuplicateName):
+	case strings.Contains(text, jsontext.ErrDuplicateName.Error()):
 		return ProblemDuplicate
-	case errors.Is(err, errUTF8), strings.Contains(err.Error(), "invalid UTF-8"),
-		strings.Contains(err.Error(), "surrogate"):
-		return ProblemUTF8 // the library exports no value for these two
+	case errors.Is(err, errUTF8), strings.Contains(text, "invalid UTF-8"), strings.Contains(text, "surrogate"):
+		return ProblemUTF8
 	}
 	return ProblemSyntax
 }
