@@ -13,7 +13,7 @@ type listOf = list.List
 func Settle[O any](c *Cache[O]) { c.store.main.Wait() }
 
 // CheckStore checks what must hold of a store at rest: the window's bytes are
-// those of its entries; whatever the index leads to is in the window, in
+// those of its entries, and the index leads to each; whatever the index leads to is in the window, in
 // ristretto, or both have let go of it; no slot leads nowhere; no flight is
 // left.
 func CheckStore[O any](t *testing.T, c *Cache[O]) {
@@ -29,7 +29,10 @@ func CheckStore[O any](t *testing.T, c *Cache[O]) {
 	var bytes int64
 	for _, list := range []*listOf{&s.window.unread, &s.window.recent} {
 		for el := list.Front(); el != nil; el = el.Next() {
-			bytes += el.Value.(*entry[O]).size
+			e := el.Value.(*entry[O])
+			bytes += e.size
+			found, _ := s.find(e.key)
+			assert.Same(t, e, found, "the index does not lead to %v, which is in the window", e.key.action)
 		}
 	}
 	assert.Equal(t, bytes, s.window.bytes, "bytes of the window")

@@ -41,7 +41,7 @@ func (p *permits[O]) acquire(ctx context.Context, s *Session[O], step int64) boo
 			p.mu.Unlock()
 			return true
 		}
-		if victim == nil || !slices.Contains(p.flying, victim) {
+		if !slices.Contains(p.flying, victim) { // one at a time
 			victim = p.giveUpOldest(s, step)
 		}
 		freed := p.freed

@@ -1,0 +1,154 @@
+package speccache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/speccache/speccache-go/actions"
+)
+
+// consider runs a guess if nothing speaks against it.
+func (d *draft[O]) consider(p actions.Prediction) {
+	s := d.s
+	s.countUsage(p.Usage)
+	if p.Action == (actions.Action{}) {
+		return // only news of what the draft has cost
+	}
+	a, ok := d.admit(p)
+	if !ok {
+		return
+	}
+	rule := s.c.env.Rules[a.Name()]
+	if !s.c.permits.acquire(d.ctx, s, d.step) {
+		s.counts.add(cCrowdedGuesses, 1)
+		return
+	}
+	if !d.launch(a, rule, p) {
+		s.c.permits.release(s)
+	}
+}
+
+// admit resolves a guess and asks rules, policy and the cache about it.
+func (d *draft[O]) admit(p actions.Prediction) (actions.Action, bool) {
+	s, a := d.s, p.Action
+	if s.c.env.Resolve != nil {
+		resolved, err := s.c.env.Resolve(d.state, a)
+		if err != nil {
+			s.counts.add(cGuesses, 1)
+			d.refuse(p, cUnresolvedGuesses, err, func(t *trouble) { t.guess = brief(err) })
+			return a, false
+		}
+		a = resolved
+	}
+	if d.seen[a] {
+		return a, false
+	}
+	d.seen[a] = true
+	s.counts.add(cGuesses, 1)
+	rule := s.c.env.Rules[a.Name()]
+	if rule.Effect != actions.ReadOnly || !rule.Ahead {
+		d.refuse(p, cUndeclaredGuesses, ErrNotAhead, func(t *trouble) { t.notAhead = a.Name() })
+		return a, false
+	}
+	if s.c.env.Policy != nil {
+		if err := s.c.env.Policy(d.state, a); err != nil {
+			d.refuse(p, cRefusedGuesses, err, func(t *trouble) { t.policy = brief(err) })
+			return a, false
+		}
+	}
+	d.rank++
+	return a, !d.known(s.lookup(s.keyOf(a, rule)))
+}
+
+// refuse counts and tells why a guess does not run.
+func (d *draft[O]) refuse(p actions.Prediction, why counter, err error, note func(*trouble)) {
+	s := d.s
+	s.counts.add(why, 1)
+	s.note(note)
+	ev := Event{Kind: EventRefused, Source: p.Source, Err: s.c.errText(err)}
+	s.c.describe(&ev, p.Action)
+	s.emit(ev)
+}
+
+// ErrNotAhead is why a guess is refused whose rule does not let it run ahead.
+var ErrNotAhead = errors.New("speccache: its rule does not let it run ahead")
+
+// known reports whether a guess needs no run, and counts it.
+func (d *draft[O]) known(e *entry[O], f *flight[O], _ Reason) bool {
+	switch {
+	case e != nil:
+		d.s.counts.add(cResidentGuesses, 1)
+	case f != nil:
+		d.s.counts.add(cFlyingGuesses, 1)
+	}
+	return e != nil || f != nil
+}
+
+// launch claims a guess and lets it go. The permit passes to the run; it
+// returns false if there is no run.
+func (d *draft[O]) launch(a actions.Action, rule actions.Rule, p actions.Prediction) bool {
+	s := d.s
+	f := s.newFlight(s.keyOf(a, rule), rule)
+	f.guess = &guess{source: p.Source, rank: d.rank, step: d.step, steps: &s.begun}
+	ctx, cancel := context.WithTimeout(d.base, s.c.cfg.AheadTimeout)
+	f.cancel, f.ended = cancel, ctx.Done()
+	if !f.stamp.quiet() || d.ctx.Err() != nil {
+		s.counts.add(cCrowdedGuesses, 1)
+		cancel()
+		return false
+	}
+	if e, g := s.claim(f); d.known(e, g, "") {
+		cancel()
+		return false
+	}
+	s.counts.add(cSpeculated, 1)
+	s.tell(f, EventAhead, 0)
+	s.c.permits.add(f)
+	if s.over() || f.stamp != f.scope.stamp() {
+		f.giveUp() // whoever saw to that may not have seen f
+	}
+	d.runs.Go(func() error {
+		s.c.runAhead(ctx, f)
+		return nil // siblings go on, whatever happened
+	})
+	return true
+}
+
+// runAhead runs a claimed guess. Its context has the values of the caller's
+// and an end of its own.
+func (c *Cache[O]) runAhead(ctx context.Context, f *flight[O]) {
+	run := func() (o O, err error) {
+		if ctx.Err() != nil { // given up before it started
+			return o, context.Cause(ctx)
+		}
+		return f.session.execute(ctx, f.key.action, true)
+	}
+	try(run, func(e ending[O]) {
+		err := e.err
+		if e.panicked != nil {
+			err = fmt.Errorf("%w: %v", errAborted, e.panicked)
+		}
+		if err == nil && ctx.Err() != nil {
+			// It ignored its end: what it returned may be half of something.
+			err = context.Cause(ctx)
+		}
+		c.settle(f, e.o, err)
+		f.cancel()
+		c.landed(f)
+	})
+}
+
+// landed counts a run ahead that has settled, and returns its permit.
+func (c *Cache[O]) landed(f *flight[O]) {
+	s, took := f.session, c.now()-f.started
+	s.counts.add(cEnded, 1)
+	s.counts.add(cEndedTime, int64(took))
+	if f.entry != nil {
+		s.counts.add(cEndedBytes, f.entry.size)
+	} else {
+		s.counts.add(cFailed, 1)
+	}
+	s.tell(f, EventLanded, took)
+	c.permits.remove(f)
+}
