@@ -17,7 +17,7 @@ var relatedWords = relatedTable([][2]string{
 	{"fee cost price pay discount ticket", "registration fee price ticket"},
 	{"apply submit submission requirement proposal", "call submission apply author"},
 	{"hotel accommodation stay lodging transport airport", "hotel accommodation travel venue"},
-	{"visa invitation letter", "visa invitation travel participants"},
+	{"visa invitation letter", "visa invitation travel"},
 	{"award prize winner honor recipient", "award prize honor winner"},
 	{"grant subsidy scholarship funding financial", "grant subsidy scholarship funding aid"},
 	{"job position recruit recruitment hire career vacancy", "job career recruitment vacancy"},

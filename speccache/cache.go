@@ -228,13 +228,13 @@ func (c *Cache[O]) describe(e *Event, a actions.Action) {
 	}
 }
 
-// errText is the text of a tool's or predictor's error, which may quote
-// arguments.
+// errText is the text of an error, or only its type: errors of tools and
+// predictors may quote arguments.
 func (c *Cache[O]) errText(err error) string {
 	switch {
 	case err == nil:
 		return ""
-	case c.cfg.ShowArgs:
+	case c.cfg.ShowArgs, err == ErrNotAhead:
 		return err.Error()
 	}
 	return fmt.Sprintf("%T", err)

@@ -53,9 +53,9 @@ type Event struct {
 	Rank   int
 	Took   time.Duration // of runs that landed, and of drafts
 
-	// Err is the failure, in words: of an action, a run ahead, a draft, or a
-	// refusal. Texts of tools may hold what a user typed: it is set only with
-	// Config.ShowArgs, except for refusals by the cache itself.
+	// Err is the failure of an action, a run ahead or a draft, or why a guess
+	// was refused. Texts of tools may hold what a user typed: without
+	// Config.ShowArgs it is only the error's type.
 	Err string
 }
 

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"slices"
 	"strings"
 	"sync"
 
@@ -161,12 +160,21 @@ func attr(n *html.Node, key string) string {
 	return ""
 }
 
-// rewrite makes links absolute and images their alternative text.
+// rewrite makes links absolute and images their alternative text. A long base
+// could make short links into a text without end: what the URLs may add up to
+// is bounded by the page's own size, and links beyond that are bare text.
 func (p *Page) rewrite(root *html.Node) {
+	budget := 64<<10 + 4*len(p.html)
 	for n := range root.Descendants() {
 		switch n.DataAtom {
 		case atom.A:
-			p.rewriteLink(n)
+			url := p.follow(attr(n, "href"))
+			budget -= len(url)
+			if n.Attr = nil; url == "" || false {
+				n.DataAtom, n.Data = atom.Span, "span"
+				continue
+			}
+			n.Attr = []html.Attribute{{Key: "href", Val: url}}
 		case atom.Img:
 			*n = html.Node{
 				Type: html.TextNode, Data: attr(n, "alt"),
@@ -176,16 +184,13 @@ func (p *Page) rewrite(root *html.Node) {
 	}
 }
 
-// rewriteLink leaves the bare text of what is no link to another page.
-func (p *Page) rewriteLink(n *html.Node) {
-	href := attr(n, "href")
+// follow returns the URL of another page that a link leads to, or "".
+func (p *Page) follow(href string) string {
 	to, fragment, err := p.refs.resolve(href)
-	n.Attr = slices.DeleteFunc(n.Attr, func(a html.Attribute) bool { return true })
 	if href == "" || err != nil || fragment && to.url == p.url {
-		n.DataAtom, n.Data = atom.Span, "span"
-		return
+		return ""
 	}
-	n.Attr = append(n.Attr, html.Attribute{Key: "href", Val: to.url})
+	return to.url
 }
 
 // plainText returns all text of a page without structure.

@@ -254,6 +254,10 @@ func TestALongBaseDoesNotMultiplyThePage(t *testing.T) {
 	assert.Less(t, time.Since(start), 20*time.Second)
 	p := parse(t, home, base+many(1000, `<a href=%d>x%d</a>`))
 	assert.Greater(t, p.Size(), 8<<20)
+	assert.Less(t, len(p.Markdown()), 64<<10+5*len(p.HTML()))
+	assert.Contains(t, p.Markdown(), "x999")
+	p = parse(t, home, base+strings.Repeat(`<a href=a>x</a>`, 10_000)) // the same one
+	assert.Less(t, len(p.Markdown()), 64<<10+5*len(p.HTML()))
 }
 
 func TestAPageNeedsAURL(t *testing.T) {

@@ -66,11 +66,13 @@ type options struct {
 	json  bool
 	serve bool
 	think time.Duration
+	delay func(path string) time.Duration // of the site's pages
 }
 
-const defaultThink = 450 * time.Millisecond
+const defaultThink = 400 * time.Millisecond
 
 func parse(args []string, stderr io.Writer) (opts options, err error) {
+	opts.delay = pageDelay
 	flags := flag.NewFlagSet("quickstart", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.BoolVar(&opts.json, "json", false, "print one JSON object instead of the story")

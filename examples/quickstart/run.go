@@ -39,7 +39,7 @@ type tour struct {
 type trip struct {
 	walks    []walk
 	stats    speccache.Stats
-	requests int64    // that the site got
+	requests int64      // that the site got
 	wasted   [][]string // paths that ran ahead and were not read
 }
 
@@ -68,7 +68,7 @@ func (o observation) equal(other observation) bool {
 
 // quickstart makes both trips and tells about them.
 func quickstart(ctx context.Context, opts options, stdout io.Writer) error {
-	s := &site{delay: pageDelay}
+	s := &site{delay: opts.delay}
 	url, stop, err := listen(s)
 	if err != nil {
 		return err

@@ -27,8 +27,8 @@ const homePath = "/index.html"
 // The delay of a page is drawn once, from its path: between these, and the
 // same in every run on every machine.
 const (
-	minDelay = 200 * time.Millisecond
-	maxDelay = 600 * time.Millisecond
+	minDelay = 150 * time.Millisecond
+	maxDelay = 500 * time.Millisecond
 )
 
 func pageDelay(path string) time.Duration {

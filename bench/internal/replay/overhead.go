@@ -57,8 +57,8 @@ func (e *ScaleError) Error() string {
 	if e.Allowed == 0 {
 		return fmt.Sprintf("a fetch has %.1f ms of overhead here: too much for a replay at any scale up to 1", ms)
 	}
-	return fmt.Sprintf("scale %g is too small: a fetch has %.1f ms of overhead here, more than %g %% of the median fetch at that scale; the smallest allowed scale is %g",
-		e.Scale, ms, 100*maxOverhead, e.Allowed)
+	return fmt.Sprintf("scale %g is too small: the smallest that is allowed is %g, since a fetch has %.1f ms of overhead here",
+		e.Scale, e.Allowed, ms)
 }
 
 // chooseScale returns the asked scale if it is no smaller than what the
@@ -83,7 +83,7 @@ func chooseScale(asked float64, overhead time.Duration) (float64, error) {
 const (
 	maxBusy        = 0.08
 	fetchesPerStep = 4
-	maxAgents      = 48
+	maxAgents      = 24
 )
 
 // chooseAgents returns how many agents may run side by side without
