@@ -10,10 +10,11 @@ import (
 	"github.com/speccache/speccache-go/actions"
 )
 
-// What each ingredient weighs. Leaving any of them out costs accuracy, on the
-// recorded clicks or on the anchors of other sites. The recorded clicks were
-// looked at when these were set, and they alone judge urlWeight, beyondWeight
-// and the title: their accuracy is that of a fit, not of a forecast.
+// What each ingredient weighs. Leaving any of them out costs accuracy on the
+// recorded clicks or on the anchors of other sites; for related words it is so
+// little that it may be chance. The recorded clicks were looked at when these
+// were set, and they alone judge urlWeight, beyondWeight and the title: their
+// accuracy is that of a fit, not of a forecast.
 //
 // Tried and dropped, for they helped nowhere: position on the page, the host,
 // sections of a site as hubs, common prefixes of words, less weight for
