@@ -131,15 +131,15 @@ func Example_wrappedTools() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(name, r.Observation, r.Outcome, r.Reason)
+		fmt.Printf("%s: %s (%s %q)\n", name, r.Observation, r.Outcome, r.Reason)
 	}
 	// Output:
-	// stock 7 miss absent
-	// stock 7 hit
-	// order ordered miss bypass
-	// stock 6 miss state
-	// audit audited miss undeclared
-	// stock 6 miss state
+	// stock: 7 (miss "absent")
+	// stock: 7 (hit "")
+	// order: ordered (miss "bypass")
+	// stock: 6 (miss "state")
+	// audit: audited (miss "undeclared")
+	// stock: 6 (miss "state")
 }
 
 // Explain says what is wrong where nothing hits.
