@@ -70,6 +70,28 @@ func TestPackagesImportOnlyWhatTheImportGraphAllows(t *testing.T) {
 	}
 }
 
+func TestDraftAndSpeccacheDoNotKnowEachOther(t *testing.T) {
+	for _, c := range []struct {
+		dir, imported string
+		allowed       bool
+	}{
+		{"draft", modulePath + "/actions", true},
+		{"draft", modulePath + "/speccache", false},
+		{"draft", modulePath + "/actions/web", false},
+		{"speccache", modulePath + "/actions", true},
+		{"speccache", modulePath + "/draft", false},
+		{"actions", modulePath + "/speccache", false},
+		{"actions", "golang.org/x/net/html", false},
+		{"actions/web", "golang.org/x/net/html", true},
+		{"target", modulePath + "/speccache", true},
+		{"internal/repo", modulePath + "/speccache", false},
+	} {
+		p, ok := placeOf(c.dir, nil)
+		require.True(t, ok)
+		assert.Equal(t, c.allowed, p.permits(c.imported), "%s imports %s", c.dir, c.imported)
+	}
+}
+
 // placeOf finds the nearest folder that has a place.
 func placeOf(dir string, modules []string) (place, bool) {
 	for at := dir; at != "."; at = filepath.ToSlash(filepath.Dir(at)) {
