@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -86,33 +87,43 @@ var digit = regexp.MustCompile(`\b[0-9]+\b`)
 // note remembers that a page was read, and what its links promise.
 func (r *reader) note(page *web.Page) {
 	r.read[page.URL()], r.read[page.Requested()] = true, true
-	around := map[string]string{}
+	around := map[string]string{} // by URL: the lines with links to it
 	for _, line := range lines(page.Markdown()) {
 		for _, m := range markdownLink.FindAllStringSubmatch(line, -1) {
-			around[m[2]] += " " + line[:min(len(line), 400)]
+			around[m[2]] += " " + line
 		}
 	}
 	for _, l := range page.Links() {
-		if l.Label == "" {
+		if l.Label == "" || r.read[l.URL] {
 			continue
 		}
-		said := markdownLink.ReplaceAllString(around[l.URL], "$1")
-		score := 2*shared(r.question, terms(l.Label)) + shared(r.question, terms(said))
-		r.links = append(r.links, prospect{Link: l, from: page.URL(), score: score})
+		said := terms(markdownLink.ReplaceAllString(around[l.URL], "$1"))
+		score := 2*shared(r.question, terms(l.Label)) + shared(r.question, said)
+		r.consider(prospect{Link: l, from: page.URL(), score: score})
+	}
+}
+
+// consider keeps one prospect for each URL: the best score, and the link that
+// was seen last, since that is the one to click.
+func (r *reader) consider(p prospect) {
+	i := slices.IndexFunc(r.links, func(q prospect) bool { return q.URL == p.URL })
+	switch {
+	case i < 0:
+		r.links = append(r.links, p)
+	case r.links[i].from == p.from && r.links[i].score >= p.score:
+	default:
+		p.score = max(p.score, r.links[i].score)
+		r.links[i] = p
 	}
 }
 
 // choose returns the best link that was not followed yet. Of equal ones it
-// takes the one in view, and of those the first.
+// takes one in view, and of those the first.
 func (r *reader) choose(page *web.Page) (decision, error) {
 	var best *prospect
 	for i := range r.links {
 		p := &r.links[i]
-		if r.read[p.URL] {
-			continue
-		}
-		here := p.from == page.URL()
-		if best == nil || p.score > best.score || p.score == best.score && here && best.from != page.URL() {
+		if !r.read[p.URL] && (best == nil || p.better(best, page)) {
 			best = p
 		}
 	}
@@ -122,13 +133,18 @@ func (r *reader) choose(page *web.Page) (decision, error) {
 	return open(page, best)
 }
 
+func (p *prospect) better(than *prospect, page *web.Page) bool {
+	if p.score != than.score {
+		return p.score > than.score
+	}
+	return p.from == page.URL() && than.from != page.URL()
+}
+
 // open clicks a link on the page in view, and visits one from elsewhere.
 func open(page *web.Page, p *prospect) (decision, error) {
-	if p.from == page.URL() {
-		if to, err := page.Click(p.Label); err == nil && to == p.Action {
-			click, err := web.Click(p.Label)
-			return decision{action: click, what: fmt.Sprintf("click %q", p.Label)}, err
-		}
+	if to, err := page.Click(p.Label); err != nil || to != p.Action {
+		return decision{action: p.Action, what: "visit " + pathOf(p.URL)}, nil
 	}
-	return decision{action: p.Action, what: "visit " + pathOf(p.URL)}, nil
+	click, err := web.Click(p.Label)
+	return decision{action: click, what: fmt.Sprintf("click %q", p.Label)}, err
 }

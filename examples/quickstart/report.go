@@ -69,7 +69,7 @@ func (s *story) begin(url string, think time.Duration) {
 	s.printf("A reader answers %d questions by clicking through SpecCache's documentation,\n"+
 		"which is served at %s, each page %v to %v after it is asked for.\n"+
 		"It thinks %v about each page. Nothing here is a language model: the reader goes\n"+
-		"by the text around links, the draft by their labels. Neither knows the way.\n",
+		"by the text around links, the draft by their labels and URLs. Neither knows the way.\n",
 		len(questions), url, minDelay, maxDelay, think)
 }
 
@@ -129,6 +129,7 @@ func (s *story) table(c comparison) {
 		{"clicks", count(off.Lookups), count(spec.Lookups)},
 		{"seconds waited", seconds(off.Waited), seconds(spec.Waited)},
 		{"seconds hidden", seconds(off.Hidden), seconds(spec.Hidden)},
+		{"seconds in all, thinking too", seconds(c.off.took), seconds(c.spec.took)},
 		{"hits", count(off.Hits), count(spec.Hits)},
 		{"joins", count(off.Joins), count(spec.Joins)},
 		{"misses", count(off.Misses), count(spec.Misses)},

@@ -39,8 +39,9 @@ type tour struct {
 type trip struct {
 	walks    []walk
 	stats    speccache.Stats
-	requests int64      // that the site got
-	wasted   [][]string // paths that ran ahead and were not read
+	took     time.Duration // from the first question to the last answer
+	requests int64         // that the site got
+	wasted   [][]string    // paths that ran ahead and were not read
 }
 
 // A walk is one question.
@@ -111,7 +112,7 @@ func (t *tour) run(ctx context.Context, mode speccache.Mode) (*trip, error) {
 		return nil, err
 	}
 	defer cache.Close()
-	result := &trip{}
+	result, began := &trip{}, time.Now()
 	for i, q := range questions {
 		w, err := t.walk(ctx, cache, home, i, q)
 		if err != nil {
@@ -119,6 +120,8 @@ func (t *tour) run(ctx context.Context, mode speccache.Mode) (*trip, error) {
 		}
 		result.walks = append(result.walks, w)
 	}
+	result.took = time.Since(began)
+	result.took = time.Since(began)
 	cache.Close() // every run has ended: now the figures are final
 	result.stats = cache.Stats()
 	result.requests = t.site.requests.Load() - before
