@@ -170,7 +170,7 @@ func (p *Page) rewrite(root *html.Node) {
 		case atom.A:
 			url := p.follow(attr(n, "href"))
 			budget -= len(url)
-			if n.Attr = nil; url == "" || false {
+			if n.Attr = nil; url == "" || budget < 0 {
 				n.DataAtom, n.Data = atom.Span, "span"
 				continue
 			}

@@ -22,7 +22,8 @@ func TestAGuessIsALinkThatTheSessionHasSeenOnAHostThatItIsOn(t *testing.T) {
 	first := parse(t, home, `<a href=/seen>1</a><a href="https://other.example/x">2</a><a href="http://site.example/plain">3</a>
 		<a href="https://site.example:8443/">4</a><a href=/file download>5</a><a href=/both download>6</a><a href=/both>7</a>
 		<a href="/logout">8</a>`)
-	second := parse(t, "https://third.example/", `<a href="https://site.example/from-there">1</a>`)
+	second := parse(t, "https://third.example/", `<a href="https://site.example/from-there">1</a>
+		<a href="https://site.example/seen" download>2</a>`)
 	s := stateOf(first, nil, second)
 	for url, rule := range map[string]string{
 		"https://site.example/seen":          "",

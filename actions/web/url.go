@@ -125,7 +125,7 @@ func verify(ref string, a address) error {
 	switch {
 	case err != nil:
 		return &URLError{ref, "net/http can't ask for it", err}
-	case n.Host != a.host || n.User != nil:
+	case n.Host != a.host:
 		return &URLError{ref, reasonHost, nil}
 	case strings.HasPrefix(n.Path, "//") && n.RequestURI() != a.path():
 		return &URLError{ref, "its path could be taken for a host", nil}
