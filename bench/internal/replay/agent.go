@@ -15,6 +15,10 @@ import (
 // use on the next.
 const scopeName = "replay"
 
+// tooLong ends what hangs. It is far above the tail of the drawn times at any
+// scale: a timeout that cuts the tail would make figures depend on the scale.
+const tooLong = time.Hour
+
 // An agent walks all items of one seed in one arm.
 type agent struct {
 	setup *setup
@@ -55,7 +59,7 @@ func newAgent(s *setup, seed uint64, arm Arm) (*agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.fetcher = web.New(web.Config{Transport: a.origins})
+	a.fetcher = web.New(web.Config{Transport: a.origins, Timeout: tooLong})
 	return a, nil
 }
 
@@ -138,7 +142,7 @@ func newWalk(a *agent, index, atMost int) (*walk, error) {
 	w.env = a.fetcher.Environment()
 	w.arrived = newArrivals(w.env.Do)
 	w.env.Do = w.arrived.Do
-	cfg := speccache.Config[*web.Page]{TopN: a.setup.cfg.TopN}
+	cfg := speccache.Config[*web.Page]{TopN: a.setup.cfg.TopN, AheadTimeout: tooLong}
 	switch a.arm {
 	case Off:
 		cfg.Mode = speccache.Off
