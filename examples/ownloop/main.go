@@ -30,10 +30,7 @@ func open(ctx context.Context, a actions.Action) (string, error) {
 	if err := a.Decode(&args); err != nil {
 		return "", err
 	}
-	if err := wait(ctx, 60*time.Millisecond); err != nil {
-		return "", err
-	}
-	return museum[args.Page], nil
+	return museum[args.Page], wait(ctx, 60*time.Millisecond)
 }
 
 func openPage(name string) actions.Action {
@@ -43,12 +40,10 @@ func openPage(name string) actions.Action {
 // view tells the draft what can be done next.
 func view(text string) actions.View {
 	v := actions.View{Text: text}
-	_, names, more := strings.Cut(text, "See: ")
-	if !more {
-		return v
-	}
-	for name := range strings.SplitSeq(names, ", ") {
-		v.Choices = append(v.Choices, actions.Choice{Label: name, Action: openPage(name)})
+	if _, names, more := strings.Cut(text, "See: "); more {
+		for name := range strings.SplitSeq(names, ", ") {
+			v.Choices = append(v.Choices, actions.Choice{Label: name, Action: openPage(name)})
+		}
 	}
 	return v
 }
