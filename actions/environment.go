@@ -34,7 +34,8 @@ type Environment[O any] struct {
 	// asked about. Nil: Rules suffice.
 	Policy func(State[O], Action) error
 
-	// View shows an observation to predictors. Nil: they see it as it is.
+	// View shows an observation to predictors: hand it to theirs, as in
+	// draft.Lexical(env.View). A cache does not look. Nil: there is none.
 	View func(O) View
 
 	// Size returns the bytes that an observation holds in memory. Nil: the

@@ -140,5 +140,6 @@ func TestCountsSurviveTheirSession(t *testing.T) {
 		synctest.Wait()
 		st := c.Stats()
 		assert.EqualValues(t, []int64{1, 1, 1}, []int64{st.Lookups, st.Speculated, st.Wasted})
+		assert.Zero(t, speccache.Counted(c), "and the session is gone")
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"testing"
 
+	"github.com/speccache/speccache-go/actions"
 	"github.com/stretchr/testify/assert"
 )
 
@@ -45,3 +46,14 @@ func CheckStore[O any](t *testing.T, c *Cache[O]) {
 		}
 	}
 }
+
+// InWindow reports whether what session s has read of a is in the window.
+func InWindow[O any](c *Cache[O], s *Session[O], a actions.Action) bool {
+	e, _ := c.store.find(key{scope: s.scope.id, action: a})
+	c.store.window.mu.Lock()
+	defer c.store.window.mu.Unlock()
+	return e != nil && e.place.elem != nil
+}
+
+// Counted returns how many sessions are counted apart from their cache.
+func Counted[O any](c *Cache[O]) int { return len(c.openSessions()) }

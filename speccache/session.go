@@ -169,6 +169,10 @@ func (s *Session[O]) SetModelVersion(version string) {
 	s.emit(Event{Kind: EventModelVersion})
 }
 
+// ID returns the session's number, unique in its cache: that of its events and
+// of actions.Call.
+func (s *Session[O]) ID() uint64 { return s.id }
+
 // Stats returns what the session has counted. What runs ahead is counted for
 // the session that guessed it, its use for the session that it served.
 func (s *Session[O]) Stats() Stats {

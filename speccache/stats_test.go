@@ -51,8 +51,8 @@ func TestWasteIsWhatRanAheadAndWasNotServed(t *testing.T) {
 			}
 			return "page", nil
 		}
-		_, s := open(t, gets(w), config{Predictor: guesses(get(1), get(2), get("bad"))})
-		s.Observe(t.Context(), "home")
+		_, s := open(t, gets(w), config{})
+		s.Speculate(t.Context(), get(1), get(2), get("bad"))
 		after(time.Minute)
 		st := s.Stats()
 		assert.EqualValues(t, []int64{3, 0, 3, 1}, []int64{st.Speculated, st.Used, st.Wasted, st.FailedAhead})

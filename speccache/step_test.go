@@ -47,6 +47,18 @@ func TestADraftStartsAsDoReturnsAndSeesTheStepsSoFar(t *testing.T) {
 	})
 }
 
+func TestNobodyThinksAfterACancelledStep(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		_, s := open(t, gets(&tool{takes: time.Second}), config{Predictor: guesses(get(2))})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		_, err := s.Do(ctx, get(1))
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+		synctest.Wait()
+		assert.Zero(t, s.Stats().Drafts)
+	})
+}
+
 func TestParallelCallsAreOneStepInCallOrder(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var states []state

@@ -101,6 +101,46 @@ func TestGuessesWhoseTimeHasPassedLeaveTheWindowFirst(t *testing.T) {
 	}
 }
 
+func TestAGuessThatWasReadIsNoLongerHeldBack(t *testing.T) {
+	const size = 10 << 10
+	c, s := open(t, gets(pages(size)), config{MaxBytes: 40 * size})
+	other := c.Open(opening{Scope: "test"})
+	defer other.Close()
+	s.Speculate(t.Context(), get("read"), get("unread"))
+	require.Eventually(t, func() bool { return c.Stats().Wasted == 2 }, wait, tick)
+	s.Lookup(get("read"))
+	for i := range 12 { // more than the window holds, less than would fill ristretto
+		must(t, other, get(i))
+	}
+	assert.False(t, speccache.InWindow(c, s, get("read")))
+	assert.True(t, speccache.InWindow(c, s, get("unread")))
+}
+
+func TestAReplacedEntryLeavesTheWindow(t *testing.T) {
+	c, s := open(t, gets(pages(1000)), config{})
+	for range 10 {
+		must(t, s, get(1))
+		c.Advance("test")
+	}
+	assert.Equal(t, 1, c.Stats().Entries)
+	assert.Less(t, c.Stats().WindowBytes, int64(2000))
+	speccache.CheckStore(t, c)
+}
+
+func TestWhatAClosedPrivateScopeReadIsLetGo(t *testing.T) {
+	const size = 10 << 10
+	c, s := open(t, gets(pages(size)), config{MaxBytes: 40 * size})
+	private := c.Open(opening{})
+	for i := range 5 {
+		must(t, private, get(i))
+	}
+	private.Close()
+	for i := range 20 {
+		must(t, s, get(i))
+	}
+	assert.EqualValues(t, 5, c.Stats().Drops.Other)
+}
+
 func TestAnObservationLargerThanTheWindowIsServedNotKeptAndCounted(t *testing.T) {
 	c, s := open(t, gets(pages(1<<20)), config{MaxBytes: 1 << 20})
 	assert.Len(t, must(t, s, get(1)).Observation, 1<<20)

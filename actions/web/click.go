@@ -30,16 +30,16 @@ func (p *Page) lookup() *index {
 			verdicts: make(map[actions.Action]verdict, len(p.links)),
 		}
 		for i := range p.links {
-			p.index.add(&p.links[i])
+			p.index.add(&p.links[i], p.judge(&p.links[i]))
 		}
 	})
 	return &p.index
 }
 
-func (x *index) add(l *Link) {
+func (x *index) add(l *Link, v verdict) {
 	// A link that may be followed outweighs one to the same page that may not.
-	if v, known := x.verdicts[l.Action]; !known || v.rule != "" {
-		x.verdicts[l.Action] = judge(l)
+	if old, known := x.verdicts[l.Action]; !known || old.rule != "" {
+		x.verdicts[l.Action] = v
 	}
 	if !l.choice() {
 		return

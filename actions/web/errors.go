@@ -130,8 +130,8 @@ type PolicyError struct {
 	// or https, or no URL at all), "provenance" (no page of the session links
 	// to it), "host" (no page of the session is on its host and port),
 	// "action-like" (its words sound like doing rather than reading, or it
-	// may work only once), "download" (the link offers a file), or
-	// "unresolved" (no visit).
+	// may work only once), "download" (the link offers a file), "in view" (it
+	// is the page that the target looks at), or "unresolved" (no visit).
 	Rule string
 	URL  string
 }

@@ -16,6 +16,9 @@ func policy(s actions.State[*Page], guess actions.Action) error {
 	if guess.Name() != visitName {
 		return &PolicyError{Rule: "unresolved", URL: guess.String()}
 	}
+	if v, _ := inView(s).verdict(guess); v.self {
+		return &PolicyError{Rule: "in view", URL: urlOf(guess)}
+	}
 	best := verdict{rule: "provenance"}
 	for _, step := range s.Steps {
 		v, linked := step.Observation.verdict(guess)
@@ -51,6 +54,7 @@ func onHost(s actions.State[*Page], host string) bool {
 type verdict struct {
 	rule string // that forbids it, or ""
 	host string // to be one that the session is on
+	self bool   // it leads to the page that it stands on
 }
 
 // verdict returns what the page's links say about a guess, and whether any
@@ -63,14 +67,15 @@ func (p *Page) verdict(guess actions.Action) (v verdict, linked bool) {
 	return v, linked
 }
 
-func judge(l *Link) verdict {
+func (p *Page) judge(l *Link) verdict {
+	v := verdict{host: l.host, self: l.URL == p.url || l.URL == p.requested}
 	switch {
 	case l.download:
-		return verdict{"download", l.host}
+		v.rule = "download"
 	case actionLike(l.URL):
-		return verdict{"action-like", l.host}
+		v.rule = "action-like"
 	}
-	return verdict{"", l.host}
+	return v
 }
 
 // deeds are words of URLs that do something, or that work only once. GET

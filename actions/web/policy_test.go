@@ -51,6 +51,15 @@ func TestAGuessIsALinkThatTheSessionHasSeenOnAHostThatItIsOn(t *testing.T) {
 	}
 }
 
+func TestThePageInViewIsNotFetchedAgainAheadOfTime(t *testing.T) {
+	links := `<a href=` + home + `>Home</a> <a href=/other>Other</a>`
+	page, other := parse(t, home, links), parse(t, "https://site.example/other", links)
+	var e *web.PolicyError
+	require.ErrorAs(t, environment().Policy(stateOf(other, page), visit(t, home)), &e)
+	assert.Equal(t, "in view", e.Rule)
+	assert.NoError(t, environment().Policy(stateOf(page, other), visit(t, home)), "going back is another matter")
+}
+
 func TestAGuessThatIsNoVisitOfAWebPageIsRefused(t *testing.T) {
 	s := stateOf(parse(t, home, `<a href=/seen>1</a>`))
 	for rule, a := range map[string]actions.Action{
