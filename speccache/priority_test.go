@@ -212,7 +212,7 @@ func steps(delay time.Duration, list func(step int) []actions.Action) actions.Pr
 	}
 }
 
-func TestANewerGuessTakesThePermitOfTheOldestThatNobodyWaitsFor(t *testing.T) {
+func TestBoundedANewerGuessTakesThePermitOfTheOldestThatNobodyWaitsFor(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := &tool{takes: time.Hour}
 		w.on = nil

@@ -148,7 +148,7 @@ func TestClicksResolveAgainstThePageInViewForTargetAndDraftAlike(t *testing.T) {
 	}
 }
 
-func TestTheTopThreeDifferentGuessesRunAheadByDefault(t *testing.T) {
+func TestBoundedTheTopThreeDifferentGuessesRunAheadByDefault(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := &tool{takes: time.Second}
 		_, s := open(t, gets(w), config{Predictor: guesses(get(1), get(1), get(2), act("no", 1), get(2), get(3), get(4), get(5))})
@@ -278,7 +278,7 @@ func TestDraftFailuresAreCountedAndExplained(t *testing.T) {
 	}
 }
 
-func TestPredictorsThatIgnoreTheirEndDoNotPileUp(t *testing.T) {
+func TestBoundedPredictorsThatIgnoreTheirEndDoNotPileUp(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		_, s := open(t, gets(&tool{}), config{Predictor: nonsense["ignores its end"]})
 		for i := range 10 {

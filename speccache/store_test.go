@@ -141,7 +141,7 @@ func TestWhatAClosedPrivateScopeReadIsLetGo(t *testing.T) {
 	assert.EqualValues(t, 5, c.Stats().Drops.Other)
 }
 
-func TestAnObservationLargerThanTheWindowIsServedNotKeptAndCounted(t *testing.T) {
+func TestBoundedAnObservationLargerThanTheWindowIsServedNotKeptAndCounted(t *testing.T) {
 	c, s := open(t, gets(pages(1<<20)), config{MaxBytes: 1 << 20})
 	assert.Len(t, must(t, s, get(1)).Observation, 1<<20)
 	assert.Equal(t, speccache.Miss, must(t, s, get(1)).Outcome)
@@ -150,7 +150,7 @@ func TestAnObservationLargerThanTheWindowIsServedNotKeptAndCounted(t *testing.T)
 	assert.Zero(t, st.Entries)
 }
 
-func TestTheCacheStaysWithinItsBytes(t *testing.T) {
+func TestBoundedTheCacheStaysWithinItsBytes(t *testing.T) {
 	const size, budget = 8 << 10, 1 << 20
 	c, s := open(t, gets(pages(size)), config{MaxBytes: budget})
 	for i := range 2000 {
@@ -183,7 +183,7 @@ func TestTheStoreIsConsistentAfterAFlood(t *testing.T) {
 	speccache.CheckStore(t, c)
 }
 
-func TestAnObservationWithoutSizeStillCounts(t *testing.T) {
+func TestBoundedAnObservationWithoutSizeStillCounts(t *testing.T) {
 	type page struct{}
 	e := actions.Environment[*page]{
 		Do:    func(context.Context, actions.Action) (*page, error) { return &page{}, nil },
