@@ -17,6 +17,10 @@ const maxAddress = 512
 type address struct {
 	key  string // equal for actions that lead to the same place
 	text string // what to read words from
+
+	// The last URL among the arguments, if any.
+	host string
+	url  string // host and path
 }
 
 // addressOf reads the string values of an action's arguments.
@@ -32,7 +36,8 @@ func addressOf(a actions.Action) address {
 			at.text += " " + value
 			continue
 		}
-		at.key = strings.Replace(at.key, value, host+path, 1)
+		at.host, at.url = host, host+path
+		at.key = strings.Replace(at.key, value, at.url, 1)
 		if decoded, err := url.PathUnescape(path); err == nil {
 			path = decoded
 		}

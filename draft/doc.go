@@ -1,7 +1,8 @@
 // Package draft guesses what a target model does next.
 //
 // The predictors here need no model. [Lexical] ranks the choices in view by
-// the words of the goal, and takes about a millisecond for 200 links:
+// the words of the goal, and takes less than two milliseconds for 200 links in
+// 50 KB of text:
 //
 //	predictor := draft.Lexical(func(p *web.Page) actions.View { return p.View() })
 //

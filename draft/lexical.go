@@ -19,9 +19,17 @@ import (
 // Tried and dropped, for they helped nowhere: position on the page, the host,
 // sections of a site as hubs, common prefixes of words, less weight for
 // numbers, variety among the guesses.
+//
+// Tried on the pseudo-questions of [ranking.readAround] and dropped: other
+// weights for the title, within a point; less or more weight for what the text
+// in view or the texts visited say, within a point, and on questions for two
+// pages better on one site and worse on the other; on top of the words around
+// a link, the heading above (nothing) and the paragraph before a list (1.5
+// points on one site of six).
 const (
 	urlWeight     = 0.7 // a word in a URL, where 1 is a word in a label
 	relatedWeight = 0.3 // a related word, where 1 is the goal's own
+	aroundWeight  = 0.3 // a word around a link in the text
 	saidWeight    = 0.5 // a word of a page that has been visited
 	beyondWeight  = 0.6 // what a visited page leads to, where 1 is in view
 )
@@ -32,10 +40,10 @@ const maxGuesses = 10
 // the words that they share with the goal, and yields the ten best.
 //
 // A word counts the more the fewer choices bear it, and a choice the more of
-// its label the goal explains. What the title in view and the pages visited
-// are about counts less: the target needs what is still lacking. Pages that
-// were visited are not guessed again, unless they lead on to one that is
-// worth it. View.Text is not read.
+// its label the goal explains; words around its link in the text add to that.
+// What the title in view and the pages visited are about counts less: the
+// target needs what is still lacking. Pages that were visited are not guessed
+// again, unless they lead on to one that is worth it.
 //
 // A state without a page has no guesses. Where the goal says nothing, guesses
 // come in reading order. Confidences sum to 1 and tell guesses apart; they are
@@ -71,10 +79,12 @@ func rank[O any](view func(O) actions.View, s actions.State[O]) []actions.Predic
 			p.beyond = view(step.Observation).Choices
 		}
 	}
-	if p := r.places[addressOf(s.Steps[at].Action).key]; p != nil {
+	here := addressOf(s.Steps[at].Action)
+	if p := r.places[here.key]; p != nil {
 		p.beyond = nil // it is in view
 	}
 	r.aim(s.Goal, said)
+	r.readAround(v.Text, here.host)
 	return predictions(r.best())
 }
 
@@ -83,8 +93,11 @@ type place struct {
 	choices []actions.Choice
 	labels  [][]string // the words of each choice
 	url     []string
-	key     string
+	at      address
 	beyond  []actions.Choice // of the page, where it is known and not in view
+
+	around   []string // words of the text, each once
+	mentions int      // how often the text links here, so far
 
 	action actions.Action // of the label that matched best
 	score  float64
@@ -97,9 +110,11 @@ type ranking struct {
 	places  map[string]*place // by address
 	order   []*place
 	visited map[string]bool
-	rarity  map[string]float64 // of words in view, 0 to 1
+	rarity  map[string]float64 // of words that choices bear, 0 to 1
 	goal    map[string]float64 // weights of the goal's own words
 	label   map[string]float64 // the same, with related words
+
+	rareAround map[string]float64 // the rarity of words around links
 }
 
 func newRanking(choices []actions.Choice) *ranking {
@@ -117,13 +132,13 @@ func (r *ranking) add(c actions.Choice) {
 	at := addressOf(c.Action)
 	p := r.places[at.key]
 	if p == nil {
-		p = &place{key: at.key, url: r.lex.words(nil, at.text)}
+		p = &place{at: at, url: r.lex.distinct(at.text)}
 		r.places[at.key] = p
 		r.order = append(r.order, p)
 	}
 	if len(p.labels) < maxLabels {
 		p.choices = append(p.choices, c)
-		p.labels = append(p.labels, r.lex.words(nil, clip(c.Label, maxLabel)))
+		p.labels = append(p.labels, r.lex.distinct(clip(c.Label, maxLabel)))
 	}
 }
 
@@ -136,11 +151,16 @@ func (r *ranking) weigh() {
 			count[w]++
 		}
 	}
-	r.rarity = make(map[string]float64, len(count))
-	n := float64(len(r.order))
+	r.rarity = rarities(count, len(r.order))
+}
+
+// rarities says how rare words are that so many out of n bear, 0 to 1.
+func rarities(count map[string]int, n int) map[string]float64 {
+	rarity := make(map[string]float64, len(count))
 	for w, c := range count {
-		r.rarity[w] = math.Log(1+n/float64(c)) / math.Log(1+n)
+		rarity[w] = math.Log(1+float64(n)/float64(c)) / math.Log(1+float64(n))
 	}
+	return rarity
 }
 
 // leave marks a place as visited and returns what it is about.
@@ -180,7 +200,7 @@ func (r *ranking) best() []*place {
 	worth := make([]*place, 0, len(r.order))
 	for _, p := range r.order {
 		r.score(p)
-		visited := r.visited[p.key]
+		visited := r.visited[p.at.key]
 		if visited {
 			p.score = r.scoreBeyond(p)
 		}
@@ -195,11 +215,11 @@ func (r *ranking) best() []*place {
 func (r *ranking) score(p *place) {
 	best := math.Inf(-1)
 	for i, words := range p.labels {
-		if m := r.match(words, r.label); m > best {
+		if m := match(words, r.label, r.rarity); m > best {
 			best, p.action = m, p.choices[i].Action
 		}
 	}
-	p.score = best + urlWeight*r.match(p.url, r.goal)
+	p.score = best + urlWeight*match(p.url, r.goal, r.rarity) + aroundWeight*match(p.around, r.goal, r.rareAround)
 }
 
 // scoreBeyond is the score of going back: that of the best place which the
@@ -211,22 +231,19 @@ func (r *ranking) scoreBeyond(p *place) float64 {
 		if r.visited[at.key] {
 			continue
 		}
-		label := r.lex.words(nil, clip(c.Label, maxLabel))
-		url := r.lex.words(nil, at.text)
-		best = max(best, r.match(label, r.label)+urlWeight*r.match(url, r.goal))
+		label := r.lex.distinct(clip(c.Label, maxLabel))
+		url := r.lex.distinct(at.text)
+		best = max(best, match(label, r.label, r.rarity)+urlWeight*match(url, r.goal, r.rarity))
 	}
 	return beyondWeight * best
 }
 
 // match weighs the words that are wanted, times their share of all words.
 // Words that are not in view are as rare as can be.
-func (r *ranking) match(words []string, wanted map[string]float64) float64 {
+func match(words []string, wanted, rarities map[string]float64) float64 {
 	hit, all := 0.0, 0.0
-	for i, w := range words {
-		if slices.Contains(words[:i], w) {
-			continue
-		}
-		rarity, ok := r.rarity[w]
+	for _, w := range words {
+		rarity, ok := rarities[w]
 		if !ok {
 			rarity = 1
 		}

@@ -220,6 +220,7 @@ func FuzzLexical(f *testing.F) {
 		s := looking(goal, actions.Choice{Label: one, Action: a}, actions.Choice{Label: two, Action: a},
 			link(two, site+"/b"), link(one, site+"/c"))
 		s.Steps[0].Observation.Title = two
+		s.Steps[0].Observation.Text = goal + "[" + one + "](" + site + "/b) " + two + "\n" + one + "](" + value + ")"
 		s.Steps = append(s.Steps, actions.Step[actions.View]{Action: visit(site + "/c"), Observation: s.Steps[0].Observation})
 		all := guesses(t, lexical(), s)
 		require.NotEmpty(t, all)
@@ -236,12 +237,17 @@ func FuzzLexical(f *testing.F) {
 
 func BenchmarkLexical(b *testing.B) {
 	var choices []actions.Choice
+	var text strings.Builder
 	for i := range 200 {
 		label := fmt.Sprintf("Proceedings number %d about subject%d", i, i%40)
-		choices = append(choices, link(label, fmt.Sprintf("%s/section%d/page-of-subject-%d", site, i%9, i)))
+		url := fmt.Sprintf("%s/section%d/page-of-subject-%d", site, i%9, i)
+		choices = append(choices, link(label, url))
+		fmt.Fprintf(&text, "- Part%d of what is new: see [%s](%s), which says more on matter%d. ", i%50, label, url, i%70)
+		text.WriteString(strings.Repeat("Words of a page. ", 7) + "\n")
 	}
 	s := looking("Who gave the keynote about subject17, and when is the deadline of proceedings 30?", choices...)
-	s.Steps[0].Observation.Text = strings.Repeat("Words of a page. ", 3000)
+	s.Steps[0].Observation.Text = text.String()
+	require.InDelta(b, 50_000, text.Len(), 6_000)
 	p := lexical()
 	b.ReportAllocs()
 	for b.Loop() {

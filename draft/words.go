@@ -1,6 +1,7 @@
 package draft
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -50,7 +51,26 @@ func (l *lexicon) words(dst []string, text string) []string {
 	return dst
 }
 
+// distinct returns the words of text, each once.
+func (l *lexicon) distinct(text string) []string {
+	words := l.words(nil, text)
+	return appendNew(words[:0], words)
+}
+
+// appendNew appends the words that are not in dst yet.
+func appendNew(dst, words []string) []string {
+	for _, w := range words {
+		if !slices.Contains(dst, w) {
+			dst = append(dst, w)
+		}
+	}
+	return dst
+}
+
 func wordRune(r rune) bool {
+	if r < utf8.RuneSelf { // most are
+		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+	}
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r))
 }
 
