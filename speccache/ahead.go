@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/speccache/speccache-go/actions"
 )
@@ -57,8 +58,13 @@ func (d *draft[O]) admit(p actions.Prediction) (actions.Action, bool) {
 			return a, false
 		}
 	}
+	id := s.keyOf(a, rule)
+	if s.failedLately(id, s.scopeOf(rule)) {
+		s.counts.add(cFailingGuesses, 1)
+		return a, false
+	}
 	d.rank++
-	return a, !d.known(s.lookup(s.keyOf(a, rule)))
+	return a, !d.known(s.lookup(id))
 }
 
 // refuse counts and tells why a guess does not run.
@@ -119,8 +125,8 @@ func (d *draft[O]) launch(a actions.Action, rule actions.Rule, p actions.Predict
 // and an end of its own.
 func (c *Cache[O]) runAhead(ctx context.Context, f *flight[O]) {
 	run := func() (o O, err error) {
-		if ctx.Err() != nil { // given up before it started
-			return o, context.Cause(ctx)
+		if ctx.Err() != nil { // before it started
+			return o, ctx.Err()
 		}
 		return f.session.execute(ctx, f.key.action, true)
 	}
@@ -129,15 +135,22 @@ func (c *Cache[O]) runAhead(ctx context.Context, f *flight[O]) {
 		if e.panicked != nil {
 			err = fmt.Errorf("%w: %v", errAborted, e.panicked)
 		}
-		if err == nil && ctx.Err() != nil {
-			// It ignored its end: what it returned may be half of something.
-			err = context.Cause(ctx)
+		switch ctx.Err() { // whatever it returned may be half of something
+		case context.Canceled:
+			err = errGivenUp
+		case context.DeadlineExceeded:
+			err = errTooSlow
 		}
 		c.settle(f, e.o, err)
 		f.cancel()
 		c.landed(f)
 	})
 }
+
+var (
+	errGivenUp = errors.New("speccache: the run ahead was given up")
+	errTooSlow = errors.New("speccache: the run ahead took longer than Config.AheadTimeout")
+)
 
 // landed counts a run ahead that has settled, and returns its permit.
 func (c *Cache[O]) landed(f *flight[O]) {
@@ -147,8 +160,49 @@ func (c *Cache[O]) landed(f *flight[O]) {
 	if f.entry != nil {
 		s.counts.add(cEndedBytes, f.entry.size)
 	} else {
-		s.counts.add(cFailed, 1)
+		s.fellThrough(f)
 	}
 	s.tell(f, EventLanded, took)
 	c.permits.remove(f)
+}
+
+// A failure is when a guess ran ahead in vain, and in which state.
+type failure struct {
+	stamp stamp
+	at    time.Duration
+}
+
+// A guess that failed is not run ahead again for a while, unless the state has
+// changed: a dead link would take a good one's place at every step. The
+// target's own runs are not affected.
+const (
+	failureAge  = time.Minute
+	maxFailures = 256 // of a session
+)
+
+// fellThrough counts a run ahead that brought nothing to serve, and remembers
+// it unless it was cancelled, which says nothing about the action.
+func (s *Session[O]) fellThrough(f *flight[O]) {
+	s.counts.add(cFailed, 1)
+	switch {
+	case errors.Is(f.err, errGivenUp):
+		s.counts.add(cCancelled, 1)
+		return
+	case errors.Is(f.err, errNotKept):
+		s.counts.add(cNotKept, 1)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.trouble.ahead = brief(f.err)
+	if s.failing == nil || len(s.failing) >= maxFailures {
+		s.failing = map[key]failure{}
+	}
+	s.failing[f.key] = failure{f.stamp, s.c.now()}
+}
+
+func (s *Session[O]) failedLately(id key, sc *scope) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f, ok := s.failing[id]
+	return ok && f.stamp == sc.stamp() && s.since(f.at) < failureAge
 }

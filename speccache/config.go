@@ -77,8 +77,10 @@ type Config[O any] struct {
 	// behind, events are dropped, and Stats counts them. Nil: no events.
 	OnEvent func(Event)
 
-	// ShowArgs lets events carry the arguments of actions, which may hold
-	// what a user typed. Off, events name actions without them.
+	// ShowArgs lets events carry the arguments of actions and the texts of
+	// errors, which may hold what a user typed. Off, events name actions
+	// without arguments, and errors by their type. Turn it on to look for a
+	// fault.
 	ShowArgs bool
 }
 
@@ -86,7 +88,7 @@ type Config[O any] struct {
 // names the field at fault.
 func (cfg Config[O]) withDefaults() (Config[O], error) {
 	if cfg.Mode != On && cfg.Mode != Off {
-		return cfg, fmt.Errorf("speccache: Config.Mode: %v is no mode", cfg.Mode)
+		return cfg, fmt.Errorf("speccache: Config.Mode: %v is no mode: want On or Off", cfg.Mode)
 	}
 	if err := setDefault("TopN", &cfg.TopN, DefaultTopN); err != nil {
 		return cfg, err

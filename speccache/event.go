@@ -48,6 +48,9 @@ type Event struct {
 	Waited   time.Duration
 	Hidden   time.Duration
 
+	// ModelVersion is the new one.
+	ModelVersion string
+
 	// Of guesses: which predictor, and 1 for its step's first.
 	Source string
 	Rank   int

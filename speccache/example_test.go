@@ -160,7 +160,7 @@ func ExampleSession_Explain() {
 	}
 	fmt.Print(session.Explain())
 	// Output:
-	// 0 lookups: 0 hits, 0 joins, 0 misses; 0 of 0 runs ahead were used.
-	// - Actions without a rule ran 2 times (lookup): they are never remembered or run ahead, and hide what was read before them. Declare those that only read in Environment.Rules.
+	// 0 lookups: 0 hits, 0 joins, 0 misses.
+	// - Actions without a rule: 2 so far (lookup). They are never remembered or run ahead, and hide what was read before them. Declare them in Environment.Rules: actions.Reads if they only read, actions.Locals if they touch nothing but the agent, actions.Writes if they write.
 	// - There is no Predictor, and Speculate was not called: nothing runs ahead.
 }

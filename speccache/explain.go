@@ -1,6 +1,7 @@
 package speccache
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,6 +19,7 @@ type trouble struct {
 	notAhead   string         // name of an action that may not run ahead
 	policy     string         // refusal
 	draft      string         // error
+	ahead      string         // error of a run ahead that was not cancelled
 }
 
 // maxUndeclared is how many names of undeclared actions are remembered.
@@ -38,8 +40,9 @@ func (s *Session[O]) metUndeclared(a actions.Action) {
 		if t.undeclared == nil {
 			t.undeclared = map[string]int{}
 		}
-		if n, known := t.undeclared[a.Name()]; known || len(t.undeclared) < maxUndeclared {
-			t.undeclared[a.Name()] = n + 1
+		name := cmp.Or(a.Name(), "(no action)")
+		if n, known := t.undeclared[name]; known || len(t.undeclared) < maxUndeclared {
+			t.undeclared[name] = n + 1
 			first = !known
 		}
 	})
@@ -58,16 +61,32 @@ func (s *Session[O]) Explain() string {
 	t.undeclared = maps.Clone(t.undeclared)
 	s.mu.Unlock()
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d lookups: %d hits, %d joins, %d misses; %d of %d runs ahead were used.\n",
-		st.Lookups, st.Hits, st.Joins, st.Misses, st.Used, st.Speculated)
+	fmt.Fprintf(&b, "%s: %s, %s, %s.", count(st.Lookups, "lookup"),
+		count(st.Hits, "hit"), count(st.Joins, "join"), count(st.Misses, "miss"))
+	if st.Speculated > 0 {
+		fmt.Fprintf(&b, " %s ahead; %d of the lookups were served by one.", count(st.Speculated, "run"), st.Ahead)
+	}
+	b.WriteString("\n")
 	causes := slices.Concat(s.explainMode(st), explainActions(st, t), explainMisses(st), s.explainDrafts(st, t), explainGuesses(st, t))
+	if len(causes) == 0 && st.Lookups > 0 && st.Hits+st.Joins == 0 {
+		causes = append(causes, "Nothing was guessed right, and nothing was read twice.")
+	}
 	for _, cause := range causes {
 		b.WriteString("- " + cause + "\n")
 	}
-	if len(causes) == 0 && st.Lookups > 0 && st.Hits+st.Joins == 0 {
-		b.WriteString("- Nothing was guessed right, and nothing was read twice.\n")
-	}
 	return b.String()
+}
+
+// count writes a number with its noun.
+func count(n int64, noun string) string {
+	switch {
+	case n == 1:
+	case strings.HasSuffix(noun, "s"):
+		noun += "es"
+	default:
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
 }
 
 func (s *Session[O]) explainMode(st Stats) (causes []string) {
@@ -78,75 +97,95 @@ func (s *Session[O]) explainMode(st Stats) (causes []string) {
 		causes = append(causes, "The session is closed: every action runs when it is asked for.")
 	case s.c.off():
 		causes = append(causes, "The mode is off: every action runs when it is asked for. Turn it on with SetMode(On).")
-	}
-	if n := st.MissReasons[ReasonMode]; n > 0 && len(causes) == 0 {
-		causes = append(causes, fmt.Sprintf("%d lookups came while the mode was off.", n))
+	case st.MissReasons[ReasonMode] > 0:
+		causes = append(causes, fmt.Sprintf("%s while the mode was off.", count(st.MissReasons[ReasonMode], "lookup")))
 	}
 	return causes
 }
 
 func explainActions(st Stats, t trouble) (causes []string) {
 	if len(t.undeclared) > 0 {
-		causes = append(causes, fmt.Sprintf("Actions without a rule ran %d times (%s): they are never remembered or run ahead, "+
-			"and hide what was read before them. Declare those that only read in Environment.Rules.",
+		causes = append(causes, fmt.Sprintf("Actions without a rule: %d so far (%s). They are never remembered or run ahead, "+
+			"and hide what was read before them. Declare them in Environment.Rules: actions.Reads if they only read, "+
+			"actions.Locals if they touch nothing but the agent, actions.Writes if they write.",
 			st.Undeclared, strings.Join(slices.Sorted(maps.Keys(t.undeclared)), ", ")))
 	}
 	if st.Unresolved > 0 {
-		causes = append(causes, fmt.Sprintf("%d actions of the target could not be resolved; the last: %s.", st.Unresolved, t.unresolved))
+		causes = append(causes, fmt.Sprintf("Environment.Resolve refused %s of the target; the last: %s.",
+			count(st.Unresolved, "action"), t.unresolved))
 	}
 	return causes
 }
 
 func explainMisses(st Stats) (causes []string) {
-	add := func(r Reason, words string) {
+	add := func(r Reason, format string, args ...any) {
 		if n := st.MissReasons[r]; n > 0 {
-			causes = append(causes, fmt.Sprintf("%d lookups missed for their %s: %s", n, r, words))
+			causes = append(causes, fmt.Sprintf("%s for the entry's %s: ", count(n, "miss"), r)+fmt.Sprintf(format, args...))
 		}
 	}
-	add(ReasonModelVersion, fmt.Sprintf("the entry was read for another model version, and the session's has changed %d times. "+
-		"A version should change only when the target does.", st.ModelVersions))
-	add(ReasonState, fmt.Sprintf("a write, an undeclared action or Advance came after the entry was read, or overlaps "+
-		"(%d writes, %d undeclared actions by this session). Declare reads as such.", st.Writes, st.Undeclared))
-	add(ReasonAge, "the entry was older than its rule's MaxAge.")
+	add(ReasonModelVersion, "it was read for another model version than the session's, which has changed %s. "+
+		"A version should change only when the target does.", count(st.ModelVersions, "time"))
+	advice := ""
+	if st.Undeclared > 0 {
+		advice = " Declare what does not write."
+	}
+	add(ReasonState, "a write, an undeclared action or Advance came after it was read, or overlaps "+
+		"(by this session: %s, %s).%s", count(st.Writes, "write"), count(st.Undeclared, "undeclared action"), advice)
+	add(ReasonAge, "it was older than its rule's MaxAge.")
 	return causes
 }
 
 func (s *Session[O]) explainDrafts(st Stats, t trouble) (causes []string) {
+	drafts := count(st.Drafts, "draft")
 	switch {
-	case s.c.cfg.Predictor == nil && st.Guesses.Proposed == 0:
+	case s.over():
+		return nil
+	case s.c.cfg.Predictor == nil && st.Guesses.Proposed == 0 && st.Ahead == 0:
 		causes = append(causes, "There is no Predictor, and Speculate was not called: nothing runs ahead.")
 	case s.c.cfg.Predictor != nil && st.Drafts == 0:
-		causes = append(causes, "No draft was asked yet: it is when an action or Observe returns.")
+		causes = append(causes, "No draft was asked yet: that happens when Do, Observe or Record returns.")
 	}
 	if st.DraftsFailed > 0 {
-		causes = append(causes, fmt.Sprintf("%d of %d drafts failed; the last: %s.", st.DraftsFailed, st.Drafts, t.draft))
+		causes = append(causes, fmt.Sprintf("%d of %s failed; the last: %s.", st.DraftsFailed, drafts, t.draft))
+	}
+	if st.DraftsEmpty > 0 {
+		causes = append(causes, fmt.Sprintf("%d of %s had no guess. Does the view that the predictor gets have choices, "+
+			"and does it know the steps' actions (Record)?", st.DraftsEmpty, drafts))
 	}
 	if st.DraftsLate > 0 {
-		causes = append(causes, fmt.Sprintf("Guesses came too late: %d of %d drafts had said nothing when the target acted. "+
-			"The draft must be faster than the target.", st.DraftsLate, st.Drafts))
+		causes = append(causes, fmt.Sprintf("Guesses came too late: %d of %s had said nothing when the target acted. "+
+			"The draft must be faster than the target thinks.", st.DraftsLate, drafts))
 	}
 	if st.DraftsSkipped > 0 {
-		causes = append(causes, fmt.Sprintf("%d drafts were not asked: %d earlier ones had not returned although they were stopped. "+
-			"A Predictor must obey its context.", st.DraftsSkipped, maxAsking))
+		causes = append(causes, fmt.Sprintf("%s not asked: %d earlier ones had been stopped, and had not returned when "+
+			"the target acted. A Predictor must obey its context.", count(st.DraftsSkipped, "draft"), maxAsking))
 	}
 	return causes
 }
 
 func explainGuesses(st Stats, t trouble) (causes []string) {
-	g := st.Guesses
+	guesses := count(st.Guesses.Proposed, "guess")
 	add := func(n int64, format string, args ...any) {
 		if n > 0 {
-			causes = append(causes, fmt.Sprintf("%d of %d guesses "+format, append([]any{n, g.Proposed}, args...)...))
+			causes = append(causes, fmt.Sprintf("%d of %s ", n, guesses)+fmt.Sprintf(format, args...))
 		}
 	}
-	add(g.Unresolved, "could not be resolved; the last: %s.", t.guess)
-	add(g.Undeclared, "may not run ahead, such as %q: only actions whose rule is ReadOnly and Ahead do.", t.notAhead)
-	add(g.Refused, "were refused by the policy; the last: %s.", t.policy)
-	add(g.Crowded, "found no permit before the target acted, or a write was going on.")
-	if st.FailedAhead > 0 {
-		causes = append(causes, fmt.Sprintf("%d of %d runs ahead failed, were cancelled, or may not be kept.", st.FailedAhead, st.Speculated))
+	add(st.Guesses.Unresolved, "did not resolve; the last: %s.", t.guess)
+	add(st.Guesses.Undeclared, "may not run ahead, such as %q: only actions whose rule is ReadOnly and Ahead do.", t.notAhead)
+	add(st.Guesses.Refused, "were refused by Environment.Policy; the last: %s.", t.policy)
+	add(st.Guesses.Failing, "were left out, since the same run ahead failed less than a minute before.")
+	add(st.Guesses.Crowded, "found no permit before the target acted, or a write was going on.")
+	runs := count(st.Speculated, "run")
+	if n := st.FailedAhead - st.CancelledAhead - st.NotKeptAhead; n > 0 {
+		causes = append(causes, fmt.Sprintf("%d of %s ahead failed; the last: %s.", n, runs, t.ahead))
 	}
-	if st.Speculated > 0 && st.Used == 0 && st.FailedAhead < st.Speculated {
+	if st.NotKeptAhead > 0 {
+		causes = append(causes, fmt.Sprintf("%d of %s ahead brought what may not be kept: Environment.Fresh says so, or it panicked.", st.NotKeptAhead, runs))
+	}
+	if st.CancelledAhead > 0 {
+		causes = append(causes, fmt.Sprintf("%d of %s ahead were given up, for newer guesses or after a write.", st.CancelledAhead, runs))
+	}
+	if st.Speculated > st.FailedAhead && st.Used == 0 && st.MissReasons[ReasonAbsent] == st.Misses && st.Misses > 0 {
 		causes = append(causes, "Runs ahead succeeded, but the target asked for other actions: the predictor guesses wrong.")
 	}
 	return causes

@@ -115,7 +115,7 @@ func (c *Cache[O]) makeEntry(f *flight[O], o O, took time.Duration) (e *entry[O]
 	e.unserved.Store(e.guess != nil)
 	defer func() {
 		if r := recover(); r != nil {
-			e, err = nil, fmt.Errorf("speccache: the environment panicked: %v", r)
+			e, err = nil, fmt.Errorf("%w: the environment panicked: %v", errNotKept, r)
 		}
 	}()
 	if c.env.Fresh != nil {

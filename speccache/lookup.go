@@ -19,7 +19,7 @@ type Entry[O any] struct {
 // Lookup returns the observation of an action if it is there, and else the
 // reason why not. It never runs anything and never waits. It is for loops that
 // run their own actions, and is no step: whatever the target gets to see, found
-// here or not, hand it to Observe, so that guessing goes on from there. It
+// here or not, hand it to Record, so that guessing goes on from there. It
 // counts as Do's lookup does.
 func (s *Session[O]) Lookup(a actions.Action) (Entry[O], Reason) {
 	s.mu.Lock()

@@ -36,6 +36,8 @@ type Session[O any] struct {
 	pending []*call[O]             // the step's calls, in call order
 	drafts  map[*draft[O]]struct{} // asked about the present step
 	asking  int                    // predictors that have not returned
+	waiting context.Context        // of a draft that waits for one of them; nil if none does
+	failing map[key]failure        // guesses that ran ahead in vain
 	trouble trouble
 }
 
@@ -73,6 +75,10 @@ func (s *Session[O]) nextStep() {
 		d.stop()
 	}
 	clear(s.drafts)
+	if s.waiting != nil {
+		s.counts.add(cDraftsSkipped, 1)
+		s.waiting = nil
+	}
 	if !s.closed.Load() {
 		s.begun.Add(1)
 	}
@@ -128,9 +134,24 @@ func (s *Session[O]) state() actions.State[O] {
 // Observe records an observation that the session did not ask for, such as
 // the first page, as a step of its own. Guessing starts from it.
 func (s *Session[O]) Observe(ctx context.Context, o O) {
+	s.Record(ctx, actions.Action{}, o)
+}
+
+// Record is Observe for a loop that runs its own actions: it says which action
+// brought the observation, for predictors that go by what was done. The
+// observation is not kept for later lookups, since nobody knows what was
+// written while the action ran.
+func (s *Session[O]) Record(ctx context.Context, a actions.Action, o O) {
 	k := s.begin()
-	k.ok, k.step.Observation = true, s.own(o)
+	k.ok, k.step = true, actions.Step[O]{Action: a, Observation: s.own(o)}
 	s.end(ctx)
+}
+
+// Advance hides what the sessions of this session's scope have read so far:
+// it is Cache.Advance, also for a scope of the session's own.
+func (s *Session[O]) Advance() {
+	s.c.advance(s.scope)
+	s.emit(Event{Kind: EventAdvance})
 }
 
 // own returns a copy of o for the session's record, where the environment
@@ -166,7 +187,7 @@ func (s *Session[O]) SetModelVersion(version string) {
 			}
 		})
 	}
-	s.emit(Event{Kind: EventModelVersion})
+	s.emit(Event{Kind: EventModelVersion, ModelVersion: version})
 }
 
 // ID returns the session's number, unique in its cache: that of its events and
@@ -212,6 +233,7 @@ func (s *Session[O]) stopDrafts() {
 		d.stop()
 	}
 	clear(s.drafts)
+	s.waiting = nil
 }
 
 // release hands the counts to the cache when the session is closed and its

@@ -24,7 +24,8 @@ const (
 type Reason string
 
 const (
-	// ReasonAbsent: nobody had run it, or its run ahead failed.
+	// ReasonAbsent: nobody had run it, its run ahead failed, or, for Lookup
+	// alone, it is still running.
 	ReasonAbsent Reason = "absent"
 	// ReasonModelVersion: it was read for another model version.
 	ReasonModelVersion Reason = "model version"
@@ -60,6 +61,7 @@ const (
 	cDrafts
 	cDraftsLate
 	cDraftsFailed
+	cDraftsEmpty
 	cDraftsSkipped
 	cGuesses
 	cUnresolvedGuesses
@@ -67,12 +69,15 @@ const (
 	cRefusedGuesses
 	cResidentGuesses
 	cFlyingGuesses
+	cFailingGuesses
 	cCrowdedGuesses
 	cSpeculated
 	cEnded
 	cEndedBytes
 	cEndedTime // ns
 	cFailed
+	cCancelled
+	cNotKept
 	cUsed
 	cUsedBytes
 	cUsedTime // ns
@@ -123,9 +128,10 @@ type Stats struct {
 
 	// Drafts is how often the predictor was asked; DraftsLate of them had said
 	// nothing when the target acted, DraftsFailed returned an error or
-	// panicked, DraftsSkipped were not asked since two earlier ones ignored
-	// that they were stopped.
-	Drafts, DraftsLate, DraftsFailed, DraftsSkipped int64
+	// panicked, DraftsEmpty ended without a guess. DraftsSkipped were not
+	// asked, since two earlier ones had been stopped and had not returned when
+	// the target acted.
+	Drafts, DraftsLate, DraftsFailed, DraftsEmpty, DraftsSkipped int64
 	// Usage is what the drafts cost.
 	Usage actions.Usage
 
@@ -133,10 +139,15 @@ type Stats struct {
 	// it. The rest ran ahead.
 	Guesses GuessStats
 
-	// Speculated = running now + Used + Wasted, in runs ahead.
+	// Speculated = running now + Used + Wasted, in runs ahead. (A session may
+	// use what another one of its scope has run ahead, so that its own figures
+	// need not add up.)
 	Speculated, Used, Wasted int64
-	// FailedAhead of the wasted runs ended with an error or were cancelled.
-	FailedAhead int64
+	// FailedAhead of the wasted runs brought nothing that may be served:
+	// CancelledAhead were given up, NotKeptAhead succeeded
+	// but the environment says that the observation may not be kept, and the
+	// rest ended with an error.
+	FailedAhead, CancelledAhead, NotKeptAhead int64
 	// WastedBytes and WastedTime are what the wasted runs held and took.
 	WastedBytes int64
 	WastedTime  time.Duration
@@ -162,6 +173,7 @@ type GuessStats struct {
 	Refused    int64 // by Environment.Policy
 	Resident   int64 // known already
 	Flying     int64 // in the air already
+	Failing    int64 // the same run ahead failed a moment ago
 	Crowded    int64 // all permits were taken until the target acted, or a write was going on
 }
 
@@ -195,19 +207,21 @@ func newStats(n [counters]int64) Stats {
 		Undeclared:  n[cUndeclared], Writes: n[cWrites], Unresolved: n[cUnresolved],
 		Waited: time.Duration(n[cWaited]), Hidden: time.Duration(n[cHidden]),
 		Drafts: n[cDrafts], DraftsLate: n[cDraftsLate],
-		DraftsFailed: n[cDraftsFailed], DraftsSkipped: n[cDraftsSkipped],
+		DraftsFailed: n[cDraftsFailed], DraftsEmpty: n[cDraftsEmpty], DraftsSkipped: n[cDraftsSkipped],
 		Guesses: GuessStats{
 			Proposed: n[cGuesses], Unresolved: n[cUnresolvedGuesses],
 			Undeclared: n[cUndeclaredGuesses], Refused: n[cRefusedGuesses],
-			Resident: n[cResidentGuesses], Flying: n[cFlyingGuesses], Crowded: n[cCrowdedGuesses],
+			Resident: n[cResidentGuesses], Flying: n[cFlyingGuesses],
+			Failing: n[cFailingGuesses], Crowded: n[cCrowdedGuesses],
 		},
 		Usage: actions.Usage{
 			Calls: int(n[cModelCalls]), PromptTokens: int(n[cPromptTokens]),
 			CachedTokens: int(n[cCachedTokens]), OutputTokens: int(n[cOutputTokens]),
 		},
-		Speculated: n[cSpeculated], Used: n[cUsed], Wasted: n[cEnded] - n[cUsed],
-		FailedAhead: n[cFailed],
-		WastedBytes: n[cEndedBytes] - n[cUsedBytes], WastedTime: time.Duration(n[cEndedTime] - n[cUsedTime]),
+		Speculated: n[cSpeculated], Used: n[cUsed], Wasted: max(0, n[cEnded]-n[cUsed]),
+		FailedAhead: n[cFailed], CancelledAhead: n[cCancelled], NotKeptAhead: n[cNotKept],
+		WastedBytes:   max(0, n[cEndedBytes]-n[cUsedBytes]),
+		WastedTime:    time.Duration(max(0, n[cEndedTime]-n[cUsedTime])),
 		ModelVersions: n[cVersions],
 	}
 	for i, r := range reasons {

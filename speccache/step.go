@@ -48,16 +48,20 @@ func (s *Session[O]) startDraft(ctx context.Context) {
 	}
 	s.mu.Lock()
 	busy := s.asking >= maxAsking
+	if busy { // leave starts it, if the target still thinks then
+		s.waiting = ctx
+	}
 	state := s.state()
 	s.mu.Unlock()
 	if busy {
-		s.counts.add(cDraftsSkipped, 1)
 		return
 	}
 	s.counts.add(cDrafts, 1)
 	d := s.newDraft(ctx, state, s.c.cfg.TopN)
 	d.guesses = func(yield func(actions.Prediction, error) bool) {
-		s.c.cfg.Predictor(d.ctx, state)(yield)
+		if guesses := s.c.cfg.Predictor(d.ctx, state); guesses != nil {
+			guesses(yield)
+		}
 	}
 	d.predicted = true
 	d.start()
@@ -149,18 +153,27 @@ func (d *draft[O]) conclude(err error, took time.Duration) {
 	case err != nil:
 		s.counts.add(cDraftsFailed, 1)
 		s.note(func(t *trouble) { t.draft = brief(err) })
+	case d.yields == 0:
+		s.counts.add(cDraftsEmpty, 1)
 	}
 	s.emit(Event{Kind: EventDraft, Took: took, Err: s.c.errText(err)})
 }
 
-// leave says that the predictor has returned.
+// leave says that the predictor has returned, and starts the draft that had to
+// wait for that.
 func (d *draft[O]) leave() {
 	d.stop()
-	d.s.mu.Lock()
-	defer d.s.mu.Unlock()
-	delete(d.s.drafts, d)
+	s := d.s
+	s.mu.Lock()
+	delete(s.drafts, d)
+	var waiting context.Context
 	if d.predicted {
-		d.s.asking--
+		s.asking--
+		waiting, s.waiting = s.waiting, nil
+	}
+	s.mu.Unlock()
+	if waiting != nil {
+		s.startDraft(waiting)
 	}
 }
 

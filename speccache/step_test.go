@@ -272,7 +272,7 @@ func TestDraftFailuresAreCountedAndExplained(t *testing.T) {
 				s.Observe(t.Context(), "home")
 				synctest.Wait()
 				assert.EqualValues(t, 1, s.Stats().DraftsFailed)
-				assert.Contains(t, s.Explain(), "1 of 1 drafts failed")
+				assert.Contains(t, s.Explain(), "1 of 1 draft failed")
 			})
 		})
 	}
@@ -286,8 +286,80 @@ func TestBoundedPredictorsThatIgnoreTheirEndDoNotPileUp(t *testing.T) {
 			after(time.Second)
 		}
 		st := s.Stats()
-		assert.EqualValues(t, []int64{2, 8}, []int64{st.Drafts, st.DraftsSkipped})
+		assert.EqualValues(t, []int64{2, 7}, []int64{st.Drafts, st.DraftsSkipped}, "the tenth still waits")
 		assert.Contains(t, s.Explain(), "obey its context")
+	})
+}
+
+func TestADraftThatHadToWaitStartsWhileTheTargetStillThinks(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		slow := func(_ context.Context, s state) iter.Seq2[actions.Prediction, error] {
+			return func(yield func(actions.Prediction, error) bool) {
+				after(5 * time.Millisecond) // it does not look at its context
+				yield(actions.Prediction{Action: get(len(s.Steps))}, nil)
+			}
+		}
+		_, s := open(t, gets(&tool{}), config{Predictor: slow})
+		for i := range 4 { // the target does not think
+			must(t, s, get(i))
+		}
+		after(time.Second) // now it does
+		assert.Equal(t, speccache.Hit, must(t, s, get(4)).Outcome)
+		assert.EqualValues(t, 1, s.Stats().DraftsSkipped, "that of a step that was over at once")
+	})
+}
+
+func TestAGuessThatFailedDoesNotTakeAGoodOnesPlaceAgain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := &tool{on: func(ctx context.Context, a actions.Action) (string, error) {
+			if a != get("live") && actions.CallFrom(ctx).Ahead {
+				return "", errTool
+			}
+			return "ok", nil
+		}}
+		c, s := open(t, gets(w), config{Predictor: guesses(get("dead 1"), get("dead 2"), get("dead 3"), get("live"))})
+		step := func() {
+			s.Observe(t.Context(), "page")
+			synctest.Wait()
+		}
+		step()
+		step()
+		runs, _ := w.count(get("dead 1"))
+		assert.Equal(t, 1, runs)
+		assert.Equal(t, speccache.Hit, must(t, s, get("live")).Outcome)
+		assert.EqualValues(t, 3, s.Stats().Guesses.Failing)
+		assert.Equal(t, "ok", must(t, s, get("dead 1")).Observation, "the target runs its own")
+		c.Advance("test")
+		step()
+		runs, _ = w.count(get("dead 2"))
+		assert.Equal(t, 2, runs, "another state, another try")
+		after(time.Minute)
+		step()
+		runs, _ = w.count(get("dead 2"))
+		assert.Equal(t, 3, runs, "and another minute")
+	})
+}
+
+func TestRecordTellsPredictorsWhatTheLoopDid(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := &tool{}
+		next := func(_ context.Context, s state) iter.Seq2[actions.Prediction, error] {
+			var n int
+			if err := s.Steps[len(s.Steps)-1].Action.Decode(&n); err != nil {
+				return nil // a nil sequence is no guess
+			}
+			return guesses(get(n+1))(nil, s)
+		}
+		_, s := open(t, gets(w), config{Predictor: next})
+		s.Observe(t.Context(), "the first page was not asked for")
+		synctest.Wait()
+		for i := range 3 {
+			_, reason := s.Lookup(get(i))
+			assert.Equal(t, i > 0, reason == "")
+			s.Record(t.Context(), get(i), "page")
+			synctest.Wait()
+		}
+		assert.EqualValues(t, []int64{1, 0}, []int64{s.Stats().DraftsEmpty, s.Stats().DraftsFailed})
 	})
 }
 

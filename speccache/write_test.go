@@ -219,6 +219,19 @@ func TestAdvanceHidesWhatWasReadAndWhatIsInTheAir(t *testing.T) {
 	})
 }
 
+func TestASessionCanAdvanceItsOwnScope(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, _ := open(t, (&shop{}).env(), config{})
+		s := c.Open(opening{})
+		defer s.Close()
+		must(t, s, get(1))
+		c.Advance("")
+		assert.Equal(t, speccache.Hit, must(t, s, get(1)).Outcome, "the public scope is another one")
+		s.Advance()
+		assert.Equal(t, speccache.ReasonState, must(t, s, get(1)).Reason)
+	})
+}
+
 func TestAWriteInOneScopeHidesNothingInAnother(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := &shop{}
