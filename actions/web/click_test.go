@@ -71,9 +71,9 @@ func TestAClickNeedsALabel(t *testing.T) {
 	p := parse(t, home, `<a href=/a></a>`)
 	for _, label := range []string{"", " \n\t", "\x00\u200b"} {
 		_, err := p.Click(label)
-		assert.ErrorContains(t, err, "needs a label")
+		assert.ErrorContains(t, err, `needs {"label": `)
 		_, err = web.Click(label)
-		assert.ErrorContains(t, err, "needs a label")
+		assert.ErrorContains(t, err, `needs {"label": `)
 	}
 	assert.Equal(t, click(t, "a b"), click(t, " a\n b"))
 	assert.Equal(t, `{"label":"a�"}`, click(t, "a\xff").Args())

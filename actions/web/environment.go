@@ -57,7 +57,7 @@ func resolve(s actions.State[*Page], a actions.Action) (actions.Action, error) {
 	case clickName:
 		var args struct{ Label string }
 		if err := a.Decode(&args); err != nil {
-			return actions.Action{}, fmt.Errorf("web: %w", err)
+			return actions.Action{}, fmt.Errorf("%w: %w", errNoLabel, err)
 		}
 		return inView(s).Click(args.Label)
 	case visitName:
@@ -85,7 +85,10 @@ func inView(s actions.State[*Page]) *Page {
 func addressOf(a actions.Action) (address, error) {
 	var args struct{ URL string }
 	if err := a.Decode(&args); err != nil {
-		return address{}, fmt.Errorf("web: %w", err)
+		return address{}, fmt.Errorf("%w: %w", errNoURL, err)
+	}
+	if args.URL == "" {
+		return address{}, errNoURL
 	}
 	return absolute(args.URL)
 }

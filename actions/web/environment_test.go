@@ -24,9 +24,23 @@ func TestAClickIsResolvedAgainstTheLastPageThatThereIs(t *testing.T) {
 	_, err = env.Resolve(stateOf(nil), click(t, "Next"))
 	assert.ErrorContains(t, err, "page in view")
 	_, err = env.Resolve(stateOf(view), actions.Must("click", nil))
-	assert.ErrorContains(t, err, "needs a label")
+	assert.EqualError(t, err, `web: click needs {"label": "the text of a link"}`)
 	_, err = env.Resolve(stateOf(view), actions.Must("click", []int{1}))
-	assert.Error(t, err)
+	assert.ErrorContains(t, err, `web: click needs {"label": "the text of a link"}: `)
+}
+
+func TestAVisitWithoutAURLSaysWhatItNeeds(t *testing.T) {
+	const needs = `web: visit needs {"url": "https://..."}`
+	f := web.New(web.Config{})
+	for _, args := range []any{nil, map[string]string{"link": "x"}, map[string]string{"url": ""}} {
+		_, err := f.Environment().Resolve(stateOf(), actions.Must("visit", args))
+		assert.EqualError(t, err, needs)
+		_, err = f.Do(t.Context(), actions.Must("visit", args))
+		assert.EqualError(t, err, needs)
+	}
+	_, err := f.Do(t.Context(), actions.Must("visit", []string{"secret"}))
+	assert.ErrorContains(t, err, needs+": ")
+	assert.NotContains(t, err.Error(), "secret")
 }
 
 func TestAVisitIsResolvedToItsCanonicalURL(t *testing.T) {

@@ -4,7 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	neturl "net/url"
+	"regexp"
 	"strings"
+
+	whatwgerrors "github.com/nlnwa/whatwg-url/errors"
 )
 
 var (
@@ -21,7 +25,8 @@ var (
 var (
 	errNoPage = errors.New("web: click needs a page in view: visit a page first, " +
 		"and click through a session or Page.Click")
-	errNoLabel = errors.New(`web: click needs a label: {"label": "the text of a link"}`)
+	errNoLabel = errors.New(`web: click needs {"label": "the text of a link"}`)
+	errNoURL   = errors.New(`web: visit needs {"url": "https://..."}`)
 )
 
 // A URLError is a URL that is not visited: it does not parse, is not http or
@@ -32,12 +37,45 @@ type URLError struct {
 	Err    error  // the parser's error; may be nil
 }
 
+// Error says what is wrong, without a user or password that the URL names.
 func (e *URLError) Error() string {
-	msg := fmt.Sprintf("web: URL %.200q: %s", e.URL, e.Reason)
-	if e.Err != nil {
-		msg += ": " + e.Err.Error()
+	msg := fmt.Sprintf("web: URL %.200q: %s", withoutUser(e.URL), e.Reason)
+	if why := cause(e.Err); why != "" && e.Reason != reasonRelative {
+		msg += ": " + why
 	}
 	return msg
+}
+
+// cause returns what a parser says, without the URL that it repeats.
+func cause(err error) string {
+	if e, ok := errors.AsType[*whatwgerrors.ValidationError](err); ok {
+		return string(e.Type())
+	}
+	if e, ok := errors.AsType[*neturl.Error](err); ok {
+		err = e.Err
+	}
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// withoutUser leaves out what stands before the last @ of a URL that was
+// refused: more than a user and password perhaps, and never less.
+func withoutUser(url string) string {
+	end := len(url)
+	if i := strings.IndexAny(url, "?#"); i >= 0 {
+		end = i
+	}
+	at := strings.LastIndexByte(url[:end], '@')
+	if at < 0 {
+		return url
+	}
+	scheme, rest := cutScheme(url)
+	if !strings.HasPrefix(rest, "/") && !strings.HasPrefix(rest, `\`) {
+		return "..." + url[at:]
+	}
+	return scheme + "://..." + url[at:]
 }
 
 func (e *URLError) Unwrap() error { return e.Err }
@@ -134,8 +172,45 @@ type PolicyError struct {
 	// is the page that the target looks at), or "unresolved" (no visit).
 	Rule string
 	URL  string
+
+	redirected bool // a redirect led there
 }
 
+// Error says what the rule means. The URL is shown as it is, except that one
+// which may work only once is shown without the values in its query.
 func (e *PolicyError) Error() string {
-	return fmt.Sprintf("web: %.200q may not run ahead: rule %q", e.URL, e.Rule)
+	url := e.URL
+	switch e.Rule {
+	case "scheme":
+		url = withoutUser(url)
+	case "action-like":
+		path, query, _ := strings.Cut(url, "?")
+		if query != "" {
+			url = path + "?" + values.ReplaceAllString(query, "=...")
+		}
+	}
+	msg := fmt.Sprintf("web: %.200q may not run ahead: rule %q", url, e.Rule)
+	if means := e.means(); means != "" {
+		msg += ": " + means
+	}
+	return msg
+}
+
+var values = regexp.MustCompile(`=[^&;]+`)
+
+func (e *PolicyError) means() string {
+	if e.redirected && e.Rule == "host" {
+		return "a redirect leads there from another host"
+	}
+	return meanings[e.Rule]
+}
+
+var meanings = map[string]string{
+	"scheme":      "it is no http or https URL",
+	"provenance":  "no page that the session remembers links to it",
+	"host":        "no page that the session remembers is on its host and port",
+	"action-like": "its words sound like doing rather than reading, or it may work only once",
+	"download":    "the link offers a file",
+	"in view":     "it is the page that the target looks at",
+	"unresolved":  "it is no visit of a URL",
 }

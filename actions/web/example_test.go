@@ -99,7 +99,7 @@ func ExampleFetcher_Environment() {
 	// Output:
 	// visit {"url":"/calls/"} <nil>
 	// <nil>
-	// web: "/admin" may not run ahead: rule "provenance"
+	// web: "/admin" may not run ahead: rule "provenance": no page that the session remembers links to it
 }
 
 func ExamplePage_Click() {

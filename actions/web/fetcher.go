@@ -226,9 +226,9 @@ func redirect(ctx context.Context, from address, location string) (address, erro
 	case !actions.CallFrom(ctx).Ahead:
 		return to, nil
 	case to.host != from.host:
-		return address{}, &PolicyError{Rule: "host", URL: to.url}
+		return address{}, &PolicyError{Rule: "host", URL: to.url, redirected: true}
 	case actionLike(to.url):
-		return address{}, &PolicyError{Rule: "action-like", URL: to.url}
+		return address{}, &PolicyError{Rule: "action-like", URL: to.url, redirected: true}
 	}
 	return to, nil
 }

@@ -364,6 +364,7 @@ func TestARunAheadDoesNotFollowARedirectThatItWasNotPermitted(t *testing.T) {
 		var e *web.PolicyError
 		if assert.ErrorAs(t, err, &e, path) {
 			assert.Equal(t, rule, e.Rule)
+			assert.Equal(t, rule == "host", strings.Contains(err.Error(), "a redirect leads there"))
 		}
 		_, err = f.Do(t.Context(), visit(t, url+path)) // the target may
 		assert.NoError(t, err, path)

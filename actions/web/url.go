@@ -40,6 +40,8 @@ func canonicalise(ref string, base *whatwg.Url) (address, error) {
 	}
 	u, err := parse(ref)
 	switch {
+	case err != nil && base == nil && relative(ref):
+		return address{}, &URLError{ref, reasonRelative, err}
 	case err != nil:
 		return address{}, &URLError{ref, "it does not parse", err}
 	case u.Scheme() != "http" && u.Scheme() != "https":
@@ -55,16 +57,26 @@ func canonicalise(ref string, base *whatwg.Url) (address, error) {
 }
 
 const (
-	reasonScheme = "only http and https are visited"
-	reasonUser   = "it names a user, and credentials do not belong in URLs"
-	reasonLong   = "it is too long"
-	reasonHost   = "its host can be read in two ways"
+	reasonRelative = "begin with https://"
+	reasonScheme   = "only http and https are visited"
+	reasonUser     = "it names a user, and credentials do not belong in URLs"
+	reasonLong     = "it is too long"
+	reasonHost     = "its host can be read in two ways"
 )
+
+// relative reports whether a reference has no scheme.
+func relative(ref string) bool {
+	scheme, _ := cutScheme(ref)
+	return scheme == ""
+}
 
 // precheck refuses cheaply what the parser would spend long on.
 func precheck(ref string, base *whatwg.Url) error {
 	scheme, rest := cutScheme(ref)
 	if scheme != "" && scheme != "http" && scheme != "https" {
+		if base == nil && rest != "" && isDigit(rest[0]) { // a host and a port
+			return &URLError{ref, reasonRelative, nil}
+		}
 		return &URLError{ref, reasonScheme, nil}
 	}
 	if len(ref) > maxURL || strings.Count(ref, "/")+strings.Count(ref, `\`) > maxSlashes {

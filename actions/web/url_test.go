@@ -32,8 +32,9 @@ func TestOnePageHasOneKey(t *testing.T) {
 
 func TestAURLThatIsNotForReadingIsRefused(t *testing.T) {
 	for url, reason := range map[string]string{
-		"":                               "does not parse",
-		"/relative":                      "does not parse",
+		"":                               "begin with https://",
+		"/relative":                      "begin with https://",
+		"localhost:8080":                 "begin with https://",
 		"javascript:alert(1)":            "only http and https",
 		"data:text/html,x":               "only http and https",
 		"file:///etc/passwd":             "only http and https",
@@ -65,6 +66,37 @@ func TestAURLThatIsNotForReadingIsRefused(t *testing.T) {
 			assert.Equal(t, url, e.URL)
 			assert.ErrorContains(t, err, reason)
 			assert.Less(t, len(err.Error()), 700)
+		}
+	}
+}
+
+func TestAURLWithoutASchemeIsToldInAFewWords(t *testing.T) {
+	for url, want := range map[string]string{
+		"example.org":         `web: URL "example.org": begin with https://`,
+		"example.org:8080/x":  `web: URL "example.org:8080/x": begin with https://`,
+		"https://1.2.3.4.5/":  `web: URL "https://1.2.3.4.5/": it does not parse: An IPv4 address has more than four parts`,
+		"https://a.example/%": `web: URL "https://a.example/%": net/http can't ask for it: invalid URL escape "%"`,
+	} {
+		_, err := web.Visit(url)
+		assert.EqualError(t, err, want)
+	}
+	_, err := web.Visit("example.org")
+	var e *web.URLError
+	require.ErrorAs(t, err, &e)
+	assert.ErrorContains(t, e.Err, "missing a scheme", "the parser's error is wrapped")
+	assert.ErrorIs(t, err, e.Err)
+}
+
+func TestAURLErrorDoesNotShowAPassword(t *testing.T) {
+	for _, url := range []string{
+		"https://user:secret@a.example/x", "https://user:sec/secret@a.example/", "user:secret@a.example",
+		"//user:secret@a.example", "HTTPS:user:secret@a.example", `https:\\user:secret@a.example`, "ftp://user:secret@a.example",
+		"https://secret@@a.example/", "https://user:secret@[::1", "user@secret:secret@a.example/x?y=z@w",
+	} {
+		_, err := web.Visit(url)
+		if assert.Error(t, err, url) {
+			assert.NotContains(t, err.Error(), "secret", url)
+			assert.Contains(t, err.Error(), "@", url)
 		}
 	}
 }
