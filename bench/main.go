@@ -26,14 +26,24 @@ var commands = []command{
 	{"replay", "agents walk recorded sites, with and without speculation", runReplay},
 }
 
-// A usageError is the caller's mistake.
-type usageError struct{ err error }
+// A usageError is the caller's mistake. Its text ends with where to read how
+// to call.
+type usageError struct {
+	err     error
+	command string // or ""
+}
 
-func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Error() string {
+	if e.command == "" {
+		return e.err.Error()
+	}
+	return fmt.Sprintf("%s: %v\nrun \"go run ./bench %s -h\" to see its flags", e.command, e.err, e.command)
+}
+
 func (e *usageError) Unwrap() error { return e.err }
 
 func usagef(format string, args ...any) error {
-	return &usageError{fmt.Errorf(format, args...)}
+	return &usageError{err: fmt.Errorf(format, args...)}
 }
 
 func main() {
@@ -72,7 +82,11 @@ func dispatch(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	}
 	for _, c := range commands {
 		if c.name == args[0] {
-			return c.run(ctx, args[1:], stdout, stderr)
+			err := c.run(ctx, args[1:], stdout, stderr)
+			if wrong, ok := errors.AsType[*usageError](err); ok {
+				wrong.command = c.name
+			}
+			return err
 		}
 	}
 	help(stderr)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/speccache/speccache-go/bench/internal/replay"
 )
@@ -32,9 +33,14 @@ func runReplay(ctx context.Context, args []string, stdout, stderr io.Writer) err
 	if err := f.open(); err != nil {
 		return err
 	}
+	f.cfg.Begun = func(w replay.Walk, takes time.Duration) {
+		if takes >= longRun {
+			fmt.Fprintf(stderr, "replay: %s: this takes about %v\n", w, takes.Round(time.Second))
+		}
+	}
 	report, err := replay.Run(ctx, f.cfg)
 	if _, refused := errors.AsType[*replay.ScaleError](err); refused && f.scaled || errors.Is(err, replay.ErrConfig) {
-		return &usageError{fmt.Errorf("replay: %w", err)}
+		return &usageError{err: err}
 	}
 	if err != nil {
 		return fmt.Errorf("replay: %w", err)
@@ -45,6 +51,9 @@ func runReplay(ctx context.Context, args []string, stdout, stderr io.Writer) err
 	return report.WriteTable(stdout)
 }
 
+// longRun is from how long on a run says at its start how long it takes.
+const longRun = 5 * time.Second
+
 func parseReplay(args []string, stdout io.Writer) (*replayFlags, error) {
 	f := &replayFlags{cfg: replay.DefaultConfig()}
 	fs := flag.NewFlagSet("replay", flag.ContinueOnError)
@@ -52,19 +61,29 @@ func parseReplay(args []string, stdout io.Writer) (*replayFlags, error) {
 	f.define(fs)
 	switch err := fs.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprintln(stdout, "usage: go run ./bench replay [flags]")
+		fmt.Fprint(stdout, replayUsage)
 		fs.SetOutput(stdout)
 		fs.PrintDefaults()
 		return nil, err
 	case err != nil:
-		return nil, usagef("replay: %w", err)
+		return nil, usagef("%w", err)
 	case fs.NArg() > 0:
-		return nil, usagef("replay: unexpected argument %q", fs.Arg(0))
+		return nil, usagef("unexpected argument %q", fs.Arg(0))
 	case (f.items == "") != (f.sites == ""):
-		return nil, usagef("replay: -items and -sites belong together")
+		return nil, usagef("-items and -sites belong together")
 	}
 	return f, nil
 }
+
+const replayUsage = `usage: go run ./bench replay [flags]
+
+  go run ./bench replay                                    built-in items and sites, a table
+  go run ./bench replay -draft oracle:0.833 -seeds 50      a draft that is right in 83.3 %
+  go run ./bench replay -items FILE.jsonl -sites FOLDER    recorded ones
+
+bench/replay.md says what the figures mean.
+
+`
 
 func (f *replayFlags) define(fs *flag.FlagSet) {
 	c := &f.cfg
@@ -77,11 +96,11 @@ func (f *replayFlags) define(fs *flag.FlagSet) {
 	fs.IntVar(&c.Steps, "steps", c.Steps, "clicks per seed: items are repeated until there are as many (default: each item once)")
 	fs.IntVar(&c.Agents, "agents", c.Agents, "agents side by side (default: as many as do not disturb the times)")
 	fs.BoolVar(&f.json, "json", false, "print one JSON object")
-	funcVar(fs, &c.Draft, "draft", "lexical", "lexical, random or oracle:`P`", replay.ParseDraft)
+	funcVar(fs, &c.Draft, "draft", "lexical", "`name` of the draft: lexical, random, or oracle:P, which is right with probability P", replay.ParseDraft)
 	funcVar(fs, &c.Profile, "profile", "paper", "`name` of the times: paper, slow-draft or none", replay.ParseProfile)
 	funcVar(fs, &c.Ranks, "ranks", "0.75,0.06,0.023", "`weights` with which the oracle's right guess stands first, second, ...", parseRanks)
 	funcVar(fs, &c.Arms, "arms", "off,cache,spec", "`list` of what to compare", replay.ParseArms)
-	fs.Func("scale", "real seconds per model second (default: the smallest at which overhead is small)", f.setScale)
+	fs.Func("scale", "real `seconds` per model second (default: the smallest at which overhead is small)", f.setScale)
 }
 
 // funcVar defines a flag with a parser of its own.

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -90,7 +92,29 @@ func TestACallThatIsWrongEndsWithStatus2AndSaysWhy(t *testing.T) {
 		assert.Equal(t, 2, code, why)
 		assert.Empty(t, stdout, why)
 		assert.Contains(t, stderr, why)
+		if len(args) > 1 {
+			assert.Contains(t, stderr, "\nrun \"go run ./bench replay -h\"", why)
+		}
 	}
+}
+
+func TestALongRunSaysFirstHowLongItTakes(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	errs := interrupt{cancel: cancel}
+	code := run(ctx, []string{"replay", "-seeds", "500"}, io.Discard, &errs)
+	assert.Equal(t, 1, code)
+	assert.Regexp(t, `^replay: 6 items, 500 seeds, 9500 clicks in all: this takes about \d+`, errs.String())
+}
+
+// interrupt is a writer that ends a run with the first line that it is told.
+type interrupt struct {
+	bytes.Buffer
+	cancel func()
+}
+
+func (w *interrupt) Write(line []byte) (int, error) {
+	w.cancel()
+	return w.Buffer.Write(line)
 }
 
 func TestAReplayThatFailsEndsWithStatus1AndSaysWhy(t *testing.T) {
@@ -120,6 +144,7 @@ func TestHelpIsNoError(t *testing.T) {
 		code, stdout, stderr := call(t, args...)
 		assert.Zero(t, code)
 		assert.Contains(t, stdout, "usage")
+		assert.NotContains(t, stdout, "-draft P")
 		assert.Empty(t, stderr)
 	}
 }

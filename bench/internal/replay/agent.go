@@ -257,7 +257,7 @@ func (w *walk) judge(ctx context.Context) error {
 		if !same {
 			w.result.wrong++
 		}
-		if w.arm == Spec && w.steps[i].key.round == 0 {
+		if w.arm == Spec {
 			w.steps[i].guessed = w.wouldGuess(ctx, i)
 		}
 	}

@@ -39,9 +39,11 @@ const (
 	draftBehind = 0.2 // of SlowDraft
 )
 
+// The mean of a lognormal is its median times exp(sigma^2/2).
+var fetchMean = fetchMedian * math.Exp(fetchSigma*fetchSigma/2)
+
 var (
 	fetchTimes = logNormal{fetchMedian, fetchSigma}
-	// The mean of a lognormal is its median times exp(sigma^2/2).
 	thinkTimes = logNormal{thinkMean * math.Exp(-thinkSigma*thinkSigma/2), thinkSigma}
 )
 

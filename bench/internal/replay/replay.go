@@ -56,6 +56,10 @@ type Config struct {
 	Steps   int    // per seed: items are repeated or cut to as many; 0: each item once
 	Arms    []Arm
 	Agents  int // side by side; 0: as many as do not disturb the times
+
+	// Begun is told what will be walked and about how long that takes, once
+	// all is checked and measured. May be nil.
+	Begun func(w Walk, takes time.Duration)
 }
 
 // DefaultConfig replays the items that are built in.
@@ -137,6 +141,9 @@ func Run(ctx context.Context, cfg Config) (*Report, error) {
 		return nil, err
 	}
 	defer s.reference.close()
+	if cfg.Begun != nil {
+		cfg.Begun(s.walk(), s.expected())
+	}
 	runs, err := s.runAll(ctx)
 	if err != nil {
 		return nil, err
@@ -199,7 +206,7 @@ func (s *setup) runAll(ctx context.Context) (map[Arm]*armRun, error) {
 		results[arm] = &armRun{}
 	}
 	var mu sync.Mutex // guards results
-	workers := max(1, s.agents/len(s.cfg.Arms))
+	workers := s.workers()
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(workers)
 	for i := range s.cfg.Seeds {
@@ -217,6 +224,52 @@ func (s *setup) runAll(ctx context.Context) (map[Arm]*armRun, error) {
 		})
 	}
 	return results, group.Wait()
+}
+
+// workers returns how many seeds may run side by side; atOnce, how many do.
+func (s *setup) workers() int { return max(1, s.agents/len(s.cfg.Arms)) }
+func (s *setup) atOnce() int  { return min(s.workers(), s.cfg.Seeds) }
+
+// expected returns about how long the run takes.
+func (s *setup) expected() time.Duration {
+	if s.cfg.Profile == None {
+		return 0
+	}
+	w := s.walk()
+	firstPages := float64(w.Items) * max(1, float64(w.Clicks)/float64(max(1, w.All)))
+	perSeed := float64(w.Clicks)*(thinkMean+fetchMean) + firstPages*fetchMean
+	rounds := (s.cfg.Seeds + s.workers() - 1) / s.workers()
+	return s.scaled(perSeed * float64(rounds))
+}
+
+// A Walk says what is walked.
+type Walk struct {
+	Items, Of   int // that are walked, of so many
+	Clicks, All int // of one seed, and of walking each item once
+	Seeds       int
+}
+
+func (s *setup) walk() Walk {
+	w := Walk{Of: len(s.cfg.Items), Clicks: s.steps, Seeds: s.cfg.Seeds}
+	for i := range s.cfg.Items {
+		if w.All < w.Clicks {
+			w.Items++
+		}
+		w.All += s.cfg.Items[i].clicks()
+	}
+	return w
+}
+
+// String says it in words.
+func (w Walk) String() string {
+	items := plural(w.Of, "item")
+	switch {
+	case w.Clicks < w.All:
+		items = fmt.Sprintf("%d of %s (%d of %s)", w.Items, items, w.Clicks, plural(w.All, "click"))
+	case w.Clicks > w.All:
+		items += fmt.Sprintf(" (%s, repeated up to %d)", plural(w.All, "click"), w.Clicks)
+	}
+	return fmt.Sprintf("%s, %s, %s in all", items, plural(w.Seeds, "seed"), plural(w.Clicks*w.Seeds, "click"))
 }
 
 // stagger waits the k-th of n parts of a usual step, so that agents do not

@@ -15,8 +15,8 @@ type Number float64
 
 // MarshalJSON writes null for what is no number.
 func (n Number) MarshalJSON() ([]byte, error) {
-	if f := float64(n); !math.IsNaN(f) && !math.IsInf(f, 0) {
-		return json.Marshal(f)
+	if n.known() {
+		return json.Marshal(float64(n))
 	}
 	return []byte("null"), nil
 }
@@ -54,6 +54,7 @@ type Report struct {
 
 	// Clicks counts what the table tells beyond the JSON.
 	Clicks ClickCounts `json:"-"`
+	Walk   Walk        `json:"-"`
 	Agents int         `json:"-"` // side by side
 }
 
@@ -195,7 +196,8 @@ func newReport(s *setup, runs map[Arm]*armRun) *Report {
 		Steps:              s.steps * s.cfg.Seeds,
 		OverheadMSPerFetch: Number(s.overhead.Seconds() * 1000),
 		Arms:               map[Arm]ArmReport{},
-		Agents:             s.agents,
+		Walk:               s.walk(),
+		Agents:             s.atOnce() * len(s.cfg.Arms),
 	}
 	for arm, run := range runs {
 		r.Arms[arm] = s.armReport(run)

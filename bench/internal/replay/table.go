@@ -11,8 +11,8 @@ import (
 // not help included.
 func (r *Report) WriteTable(w io.Writer) error {
 	t := &table{w: tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
-	t.line("replay: %d items, %d seeds, %d clicks; profile %s, scale %g, draft %s, top %d, depth %d; %d agents side by side",
-		r.Items, r.Seeds, r.Steps, r.Profile, r.Scale, r.Draft, r.TopN, r.Depth, r.Agents)
+	t.line("replay: %s; profile %s, scale %g, draft %s, top %d, depth %d; %s side by side",
+		r.Walk, r.Profile, r.Scale, r.Draft, r.TopN, r.Depth, plural(r.Agents, "agent"))
 	t.line("real: HTTP over loopback, HTML, concurrency, the cache. Composed from the paper's figures (arXiv 2510.16276): the times of fetch, think and draft.")
 	t.line("overhead of one fetch and parse: %s ms. Times below are in model seconds.", r.OverheadMSPerFetch.text(2))
 	t.line("")
@@ -39,13 +39,36 @@ func (r *Report) writeArms(t *table) {
 	t.line("")
 }
 
+// above1 is the efficiency above which the table explains how that can be.
+const above1 = 1.02
+
+// writeGain writes what was gained. What has no value, since an arm did not
+// run or nobody waited, is left out.
 func (r *Report) writeGain(t *table) {
-	t.line("env_reduction\t%s\twaiting without / with speculation, %d resident steps left out", r.EnvReduction.text(2), r.ResidentSteps)
-	t.line("env_reduction_vs_cache\t%s\twaiting with a plain cache / with speculation, all steps", r.EnvReductionVsCache.text(2))
-	t.line("speedup\t%s\tof the whole run; a perfect engine reaches %s with these guesses", r.Speedup.text(3), r.SpeedupLimit.text(3))
-	t.line("saved\t%s\tof at most %s: efficiency %s", r.SavedSeconds.text(1), r.BoundSeconds.text(1), r.Efficiency.text(3))
-	t.line("accuracy@%d\t%s\t95 %% interval %s to %s, over %d clicks", r.TopN,
-		r.AccuracyAtN.text(3), r.AccuracyLow.text(3), r.AccuracyHigh.text(3), r.Clicks.Trials)
+	if r.EnvReduction.known() {
+		t.line("env_reduction\t%s\twaiting without / with speculation, %s left out",
+			r.EnvReduction.text(2), plural(r.ResidentSteps, "resident step"))
+	}
+	if r.EnvReductionVsCache.known() {
+		t.line("env_reduction_vs_cache\t%s\twaiting with a plain cache / with speculation, all steps", r.EnvReductionVsCache.text(2))
+	}
+	if r.Speedup.known() {
+		t.line("speedup\t%s\tof the whole run; hiding what one step's thinking can hide gives %s", r.Speedup.text(3), r.SpeedupLimit.text(3))
+	}
+	if r.Efficiency.known() {
+		t.line("saved\t%s\tof %s that one step's thinking can hide: efficiency %s",
+			r.SavedSeconds.text(1), r.BoundSeconds.text(1), r.Efficiency.text(3))
+	}
+	if r.AccuracyAtN.known() {
+		t.line("accuracy@%d\t%s\t95 %% interval %s to %s, over %s", r.TopN,
+			r.AccuracyAtN.text(3), r.AccuracyLow.text(3), r.AccuracyHigh.text(3), plural(r.Clicks.Trials, "click"))
+	}
+	switch {
+	case r.Profile == None:
+		t.line("The profile none has no waits to hide: ratios of times are noise.")
+	case r.Efficiency > above1:
+		t.line("Efficiency is above 1 where a page was guessed at an earlier step and was still loading when this one began: its head start is longer than the one step that the bound counts.")
+	}
 	t.line("")
 }
 
@@ -64,9 +87,20 @@ func (r *Report) writeCost(t *table) {
 	t.line("wrong observations\t%d\tserved pages that differ from a direct fetch", spec.WrongObservations)
 }
 
+// plural writes a count with its noun.
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// known reports whether a number has a value.
+func (n Number) known() bool { return !math.IsNaN(float64(n)) && !math.IsInf(float64(n), 0) }
+
 // text writes a number with so many decimals, or a dash for none.
 func (n Number) text(decimals int) string {
-	if math.IsNaN(float64(n)) || math.IsInf(float64(n), 0) {
+	if !n.known() {
 		return "-"
 	}
 	return fmt.Sprintf("%.*f", decimals, float64(n))
