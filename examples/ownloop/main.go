@@ -77,7 +77,7 @@ func run(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	st := session.Stats()
-	fmt.Fprintf(w, "%d hits, %d misses, %v hidden\n", st.Hits, st.Misses, st.Hidden.Round(10*time.Millisecond))
+	fmt.Fprintf(w, "hits: %d, misses: %d, hidden: %v\n", st.Hits, st.Misses, st.Hidden.Round(10*time.Millisecond))
 	return nil
 }
 

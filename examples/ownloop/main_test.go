@@ -23,5 +23,5 @@ func TestTheLoopIsServedAheadAndReadsWhatItAlwaysRead(t *testing.T) {
 const want = `home: A small museum. See: visit, collection, about
 visit: Plan your day. See: opening hours, prices, arrival
 opening hours: Open from 10 to 18, closed on Mondays.
-2 hits, 1 misses, 120ms hidden
+hits: 2, misses: 1, hidden: 120ms
 `

@@ -35,6 +35,7 @@ func TestTheStoryIsPlainTextAndTellsEveryStep(t *testing.T) {
 	}
 	assert.Equal(t, 2*len(questions), strings.Count(text, "\n   = "), "an answer to each question, twice")
 	assert.Contains(t, text, "Side by side")
+	assert.Regexp(t, `(?m)^   question \d: /\S+\.html`, text, "what was wasted, and for which question")
 	assert.Equal(t, 2, strings.Count(text, "the same"))
 }
 

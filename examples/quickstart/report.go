@@ -147,8 +147,10 @@ func (s *story) waste(t *trip) {
 	st := t.stats
 	s.printf("\nOf %d pages that ran ahead %d were read; %d were wasted: %.1f s of loading, %d KB.\n",
 		st.Speculated, st.Used, st.Wasted, st.WastedTime.Seconds(), st.WastedBytes>>10)
-	for _, paths := range t.wasted {
-		s.printf("   %s\n", strings.Join(paths, " "))
+	for i, paths := range t.wasted {
+		if len(paths) > 0 {
+			s.printf("   question %d: %s\n", i+1, strings.Join(paths, " "))
+		}
 	}
 }
 

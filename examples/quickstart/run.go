@@ -41,12 +41,13 @@ type trip struct {
 	stats    speccache.Stats
 	took     time.Duration // from the first question to the last answer
 	requests int64         // that the site got
-	wasted   [][]string    // paths that ran ahead and were not read
+	wasted   [][]string    // paths that ran ahead and were not read, for each walk
 }
 
 // A walk is one question.
 type walk struct {
 	question string
+	session  uint64 // its ID
 	answer   string
 	from     string        // the URL that it was found at
 	seen     []observation // in order, the home page included
@@ -121,11 +122,12 @@ func (t *tour) run(ctx context.Context, mode speccache.Mode) (*trip, error) {
 		result.walks = append(result.walks, w)
 	}
 	result.took = time.Since(began)
-	result.took = time.Since(began)
 	cache.Close() // every run has ended: now the figures are final
 	result.stats = cache.Stats()
 	result.requests = t.site.requests.Load() - before
-	result.wasted = log.wasted()
+	for _, w := range result.walks {
+		result.wasted = append(result.wasted, log.wasted(w.session))
+	}
 	return result, nil
 }
 
@@ -146,7 +148,7 @@ func (t *tour) walk(ctx context.Context, cache *speccache.Cache[*web.Page], home
 	session.Observe(ctx, home) // guessing starts here
 	t.show(line{number: i + 1, question: question})
 
-	w := walk{question: question, seen: []observation{observe(home)}}
+	w := walk{question: question, session: session.ID(), seen: []observation{observe(home)}}
 	target, page := newReader(question, t.think), home
 	for clicks := 0; ; clicks++ {
 		next, err := target.decide(ctx, page)
@@ -191,18 +193,13 @@ func (l *guessLog) add(e speccache.Event) {
 	}
 }
 
-// wasted returns the paths that ran ahead and were not read, for each session.
-func (l *guessLog) wasted() (paths [][]string) {
-	last := uint64(0)
+// wasted returns the paths that ran ahead in a session and were not read.
+func (l *guessLog) wasted(session uint64) (paths []string) {
 	for _, g := range l.unread {
 		var args struct{ URL string }
-		if json.Unmarshal([]byte(g.args), &args) != nil {
-			continue
+		if g.session == session && json.Unmarshal([]byte(g.args), &args) == nil {
+			paths = append(paths, pathOf(args.URL))
 		}
-		if g.session != last {
-			paths, last = append(paths, nil), g.session
-		}
-		paths[len(paths)-1] = append(paths[len(paths)-1], pathOf(args.URL))
 	}
 	return paths
 }

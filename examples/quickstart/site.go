@@ -40,6 +40,23 @@ func pageDelay(path string) time.Duration {
 
 func noDelay(string) time.Duration { return 0 }
 
+const notFound = `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>No such page - SpecCache</title>
+<link rel="stylesheet" href="/style.css">
+</head>
+<body>
+<main>
+<h1>No such page</h1>
+<p>SpecCache's documentation begins at its <a href="` + homePath + `">home page</a>.</p>
+</main>
+</body>
+</html>
+`
+
 // A site serves the documentation as a slow web site would.
 type site struct {
 	delay    func(path string) time.Duration
@@ -53,7 +70,9 @@ func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	body, err := fs.ReadFile(files, "site"+path.Clean(r.URL.Path))
 	if err != nil {
-		http.NotFound(w, r)
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.WriteHeader(http.StatusNotFound)
+		io.WriteString(w, notFound)
 		return
 	}
 	if strings.HasSuffix(r.URL.Path, ".css") {

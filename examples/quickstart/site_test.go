@@ -185,7 +185,7 @@ func TestTheSiteAnswersLikeAWebSite(t *testing.T) {
 		"/index.html":        {http.StatusOK, "text/html; charset=utf-8"},
 		"/guides/index.html": {http.StatusOK, "text/html; charset=utf-8"},
 		"/style.css":         {http.StatusOK, "text/css; charset=utf-8"},
-		"/nothing.html":      {http.StatusNotFound, ""},
+		"/nothing.html":      {http.StatusNotFound, "text/html; charset=utf-8"},
 		"/guides":            {http.StatusNotFound, ""},
 		"/../main.go":        {http.StatusNotFound, ""},
 	} {
@@ -196,4 +196,17 @@ func TestTheSiteAnswersLikeAWebSite(t *testing.T) {
 			assert.Equal(t, want.kind, w.Header().Get("Content-Type"), target)
 		}
 	}
+}
+
+func TestAPageThatIsNotThereLinksHome(t *testing.T) {
+	w := httptest.NewRecorder()
+	(&site{delay: noDelay}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/guides/nothing.html", nil))
+	assert.Equal(t, http.StatusNotFound, w.Code)
+	body := w.Body.String()
+	assert.Empty(t, unbalanced(body))
+	doc, err := html.Parse(strings.NewReader(body))
+	require.NoError(t, err)
+	links := all(doc, "a")
+	require.Len(t, links, 1)
+	assert.Equal(t, homePath, attribute(links[0], "href"))
 }
