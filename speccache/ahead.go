@@ -22,7 +22,7 @@ func (d *draft[O]) consider(p actions.Prediction) {
 	}
 	rule := s.c.env.Rules[a.Name()]
 	if !s.c.permits.acquire(d.ctx, s, d.step) {
-		s.counts.add(cCrowdedGuesses, 1)
+		s.count(cCrowdedGuesses, 1)
 		return
 	}
 	if !d.launch(a, rule, p) {
@@ -36,8 +36,9 @@ func (d *draft[O]) admit(p actions.Prediction) (actions.Action, bool) {
 	if s.c.env.Resolve != nil {
 		resolved, err := s.c.env.Resolve(d.state, a)
 		if err != nil {
-			s.counts.add(cGuesses, 1)
-			d.refuse(p, cUnresolvedGuesses, err, func(t *trouble) { t.guess = brief(err) })
+			s.count(cGuesses, 1)
+			text := brief(err)
+			d.refuse(p, cUnresolvedGuesses, err, func(t *trouble) { t.guess = text })
 			return a, false
 		}
 		a = resolved
@@ -46,7 +47,7 @@ func (d *draft[O]) admit(p actions.Prediction) (actions.Action, bool) {
 		return a, false
 	}
 	d.seen[a] = true
-	s.counts.add(cGuesses, 1)
+	s.count(cGuesses, 1)
 	rule := s.c.env.Rules[a.Name()]
 	if rule.Effect != actions.ReadOnly || !rule.Ahead {
 		d.refuse(p, cUndeclaredGuesses, ErrNotAhead, func(t *trouble) { t.notAhead = a.Name() })
@@ -54,13 +55,14 @@ func (d *draft[O]) admit(p actions.Prediction) (actions.Action, bool) {
 	}
 	if s.c.env.Policy != nil {
 		if err := s.c.env.Policy(d.state, a); err != nil {
-			d.refuse(p, cRefusedGuesses, err, func(t *trouble) { t.policy = brief(err) })
+			text := brief(err)
+			d.refuse(p, cRefusedGuesses, err, func(t *trouble) { t.policy = text })
 			return a, false
 		}
 	}
 	id := s.keyOf(a, rule)
 	if s.failedLately(id, s.scopeOf(rule)) {
-		s.counts.add(cFailingGuesses, 1)
+		s.count(cFailingGuesses, 1)
 		return a, false
 	}
 	d.rank++
@@ -70,7 +72,7 @@ func (d *draft[O]) admit(p actions.Prediction) (actions.Action, bool) {
 // refuse counts and tells why a guess does not run.
 func (d *draft[O]) refuse(p actions.Prediction, why counter, err error, note func(*trouble)) {
 	s := d.s
-	s.counts.add(why, 1)
+	s.count(why, 1)
 	s.note(note)
 	ev := Event{Kind: EventRefused, Source: p.Source, Err: s.c.errText(err)}
 	s.c.describe(&ev, p.Action)
@@ -84,9 +86,9 @@ var ErrNotAhead = errors.New("speccache: its rule does not let it run ahead")
 func (d *draft[O]) known(e *entry[O], f *flight[O], _ Reason) bool {
 	switch {
 	case e != nil:
-		d.s.counts.add(cResidentGuesses, 1)
+		d.s.count(cResidentGuesses, 1)
 	case f != nil:
-		d.s.counts.add(cFlyingGuesses, 1)
+		d.s.count(cFlyingGuesses, 1)
 	}
 	return e != nil || f != nil
 }
@@ -96,11 +98,11 @@ func (d *draft[O]) known(e *entry[O], f *flight[O], _ Reason) bool {
 func (d *draft[O]) launch(a actions.Action, rule actions.Rule, p actions.Prediction) bool {
 	s := d.s
 	f := s.newFlight(s.keyOf(a, rule), rule)
-	f.guess = &guess{source: p.Source, rank: d.rank, step: d.step, steps: &s.begun}
+	f.guess = &guess{source: clip(p.Source, maxSource), rank: d.rank, step: d.step, steps: s.begun}
 	ctx, cancel := context.WithTimeout(d.base, s.c.cfg.AheadTimeout)
 	f.cancel, f.ended = cancel, ctx.Done()
 	if !f.stamp.quiet() || d.ctx.Err() != nil {
-		s.counts.add(cCrowdedGuesses, 1)
+		s.count(cCrowdedGuesses, 1)
 		cancel()
 		return false
 	}
@@ -108,8 +110,8 @@ func (d *draft[O]) launch(a actions.Action, rule actions.Rule, p actions.Predict
 		cancel()
 		return false
 	}
-	s.counts.add(cSpeculated, 1)
-	s.tell(f, EventAhead, 0)
+	s.count(cSpeculated, 1)
+	s.tell(f, EventAhead)
 	s.c.permits.add(f)
 	if s.over() || f.stamp != f.scope.stamp() {
 		f.giveUp() // whoever saw to that may not have seen f
@@ -133,17 +135,20 @@ func (c *Cache[O]) runAhead(ctx context.Context, f *flight[O]) {
 	try(run, func(e ending[O]) {
 		err := e.err
 		if e.panicked != nil {
-			err = fmt.Errorf("%w: %v", errAborted, e.panicked)
+			err = fmt.Errorf("%w: %s", errAborted, textOf(e.panicked))
 		}
-		switch ctx.Err() { // whatever it returned may be half of something
+		switch ctx.Err() {
 		case context.Canceled:
 			err = errGivenUp
 		case context.DeadlineExceeded:
 			err = errTooSlow
 		}
-		c.settle(f, e.o, err)
-		f.cancel()
-		c.landed(f)
+		defer func() {
+			f.cancel()
+			c.permits.remove(f)
+			f.session.tell(f, EventLanded)
+		}()
+		c.settle(ctx, f, e.o, err)
 	})
 }
 
@@ -152,18 +157,21 @@ var (
 	errTooSlow = errors.New("speccache: the run ahead took longer than Config.AheadTimeout")
 )
 
-// landed counts a run ahead that has settled, and returns its permit.
-func (c *Cache[O]) landed(f *flight[O]) {
-	s, took := f.session, c.now()-f.started
-	s.counts.add(cEnded, 1)
-	s.counts.add(cEndedTime, int64(took))
-	if f.entry != nil {
-		s.counts.add(cEndedBytes, f.entry.size)
-	} else {
+// countEnd counts a run ahead that has ended, before anybody is served by it.
+func (s *Session[O]) countEnd(f *flight[O], took time.Duration) {
+	f.took = took
+	s.count(cEnded, 1)
+	s.count(cEndedTime, int64(took))
+	switch {
+	case f.entry == nil:
 		s.fellThrough(f)
+	case f.entry.unkept:
+		s.count(cNotKept, 1)
+		s.avoid(f)
+		fallthrough
+	default:
+		s.count(cEndedBytes, f.entry.size)
 	}
-	s.tell(f, EventLanded, took)
-	c.permits.remove(f)
 }
 
 // A failure is when a guess ran ahead in vain, and in which state.
@@ -180,29 +188,34 @@ const (
 	maxFailures = 256 // of a session
 )
 
-// fellThrough counts a run ahead that brought nothing to serve, and remembers
-// it unless it was cancelled, which says nothing about the action.
+// fellThrough counts a run ahead that failed, and remembers it unless it was
+// cancelled, which says nothing about the action.
 func (s *Session[O]) fellThrough(f *flight[O]) {
-	s.counts.add(cFailed, 1)
-	switch {
-	case errors.Is(f.err, errGivenUp):
-		s.counts.add(cCancelled, 1)
+	s.count(cFailed, 1)
+	if f.err == errGivenUp {
+		s.count(cCancelled, 1)
 		return
-	case errors.Is(f.err, errNotKept):
-		s.counts.add(cNotKept, 1)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.trouble.ahead = brief(f.err)
-	if s.failing == nil || len(s.failing) >= maxFailures {
-		s.failing = map[key]failure{}
-	}
-	s.failing[f.key] = failure{f.stamp, s.c.now()}
+	text := brief(f.err)
+	s.note(func(t *trouble) { t.ahead = text })
+	s.avoid(f)
 }
 
+// avoid remembers that running f's action ahead is in vain.
+func (s *Session[O]) avoid(f *flight[O]) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failing == nil || len(s.failing) >= maxFailures {
+		s.failing = map[uint64]failure{}
+	}
+	s.failing[f.key.hash()] = failure{f.stamp, s.c.now()}
+}
+
+// failedLately goes by hash: two keys that share one share their failures,
+// which does no harm for a minute.
 func (s *Session[O]) failedLately(id key, sc *scope) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f, ok := s.failing[id]
+	f, ok := s.failing[id.hash()]
 	return ok && f.stamp == sc.stamp() && s.since(f.at) < failureAge
 }

@@ -101,8 +101,10 @@ func (c *Cache[O]) Open(cfg SessionConfig[O]) *Session[O] {
 		do:    cfg.Do,
 		scope: c.scopes.enter(cfg.Scope),
 		refs:  1,
+		begun: new(atomic.Int64),
 	}
-	s.versions.Store(&versions{current: unique.Make(cfg.ModelVersion)})
+	s.tally.Store(&s.counts)
+	s.versions.Store(&versions{current: unique.Make(cfg.ModelVersion), first: true})
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sessions[s] = struct{}{}
@@ -167,7 +169,9 @@ func (c *Cache[O]) Stats() Stats {
 // Close ends the cache: drafts are stopped, runs ahead are cancelled, and
 // Close waits until the last of its goroutines has returned, as long as
 // executors ignore that they were cancelled. After it, sessions pass through.
-// Close is idempotent, and its error is always nil.
+// It must not be called by what it waits for: executors, predictors, functions
+// of the environment and OnEvent. Close is idempotent, and its error is always
+// nil.
 func (c *Cache[O]) Close() error {
 	c.mu.Lock()
 	c.closed.Store(true)
@@ -235,7 +239,7 @@ func (c *Cache[O]) errText(err error) string {
 	case err == nil:
 		return ""
 	case c.cfg.ShowArgs, err == ErrNotAhead:
-		return err.Error()
+		return textOf(err)
 	}
 	return fmt.Sprintf("%T", err)
 }

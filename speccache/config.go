@@ -39,6 +39,9 @@ const (
 	DefaultMaxBytes     = 64 << 20
 )
 
+// maxTopN keeps limits that follow from TopN from overflowing.
+const maxTopN = 1000
+
 // Config configures a cache. The zero Config is a plain cache of what was
 // declared read-only: without a Predictor nothing runs ahead, except what
 // [Session.Speculate] is told to.
@@ -49,11 +52,12 @@ type Config[O any] struct {
 	// Predictor guesses the target's next actions. Nil: nobody guesses.
 	Predictor actions.Predictor[O]
 
-	// TopN is how many different guesses of one step may run ahead. 0 means 3.
+	// TopN is how many different guesses of one step may run ahead. 0 means
+	// 3, and 1,000 is the most.
 	TopN int
 
-	// MaxAhead bounds the runs ahead at one time, over all sessions. 0 means
-	// 64. MaxAheadSession bounds those of one session; when it is reached, a
+	// MaxAhead bounds the runs ahead at one time, over all sessions; one scope
+	// gets at most half of it, rounded up. 0 means 64. MaxAheadSession bounds those of one session; when it is reached, a
 	// newer guess takes the place of the oldest that nobody waits for. 0
 	// means twice TopN, which leaves room for the stragglers of one step.
 	MaxAhead        int
@@ -92,6 +96,9 @@ func (cfg Config[O]) withDefaults() (Config[O], error) {
 	}
 	if err := setDefault("TopN", &cfg.TopN, DefaultTopN); err != nil {
 		return cfg, err
+	}
+	if cfg.TopN > maxTopN {
+		return cfg, fmt.Errorf("speccache: Config.TopN is %d: at most %d guesses of a step make sense", cfg.TopN, maxTopN)
 	}
 	return cfg, errors.Join(
 		setDefault("MaxAhead", &cfg.MaxAhead, DefaultMaxAhead),

@@ -89,7 +89,15 @@ func newEvents(hook func(Event)) *events {
 }
 
 func (e *events) deliver(hook func(Event)) {
-	defer close(e.done)
+	over := false
+	defer func() {
+		if over {
+			close(e.done)
+			return
+		}
+		e.dropped.Add(1) // the hook called Goexit
+		go e.deliver(hook)
+	}()
 	for {
 		select {
 		case ev := <-e.queue:
@@ -102,6 +110,7 @@ func (e *events) deliver(hook func(Event)) {
 			case ev := <-e.queue:
 				e.call(hook, ev)
 			default:
+				over = true
 				return
 			}
 		}
@@ -120,6 +129,12 @@ func (e *events) call(hook func(Event), ev Event) {
 
 // send never blocks.
 func (e *events) send(ev Event) {
+	select {
+	case <-e.stop:
+		e.dropped.Add(1)
+		return
+	default:
+	}
 	select {
 	case e.queue <- ev:
 	default:

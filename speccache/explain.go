@@ -31,8 +31,27 @@ func (s *Session[O]) note(what func(*trouble)) {
 	what(&s.trouble)
 }
 
-// brief is an error's text, as long as a line.
-func brief(err error) string { return fmt.Sprintf("%.300s", err.Error()) }
+// brief is an error's text, as long as a line. Nothing may be locked.
+func brief(err error) string { return clip(textOf(err), 300) }
+
+// textOf writes what somebody else made: an error, or what was panicked with.
+// fmt survives most methods that panic, and this survives the rest.
+func textOf(v any) (text string) {
+	defer func() {
+		if recover() != nil {
+			text = fmt.Sprintf("%T", v)
+		}
+	}()
+	if err, ok := v.(error); ok {
+		return err.Error()
+	}
+	return fmt.Sprint(v)
+}
+
+// clip returns at most n bytes of a text, in memory of its own.
+func clip(text string, n int) string {
+	return strings.ToValidUTF8(strings.Clone(text[:min(n, len(text))]), "")
+}
 
 func (s *Session[O]) metUndeclared(a actions.Action) {
 	first := false
@@ -176,16 +195,16 @@ func explainGuesses(st Stats, t trouble) (causes []string) {
 	add(st.Guesses.Failing, "were left out, since the same run ahead failed less than a minute before.")
 	add(st.Guesses.Crowded, "found no permit before the target acted, or a write was going on.")
 	runs := count(st.Speculated, "run")
-	if n := st.FailedAhead - st.CancelledAhead - st.NotKeptAhead; n > 0 {
+	if n := st.FailedAhead - st.CancelledAhead; n > 0 {
 		causes = append(causes, fmt.Sprintf("%d of %s ahead failed; the last: %s.", n, runs, t.ahead))
 	}
 	if st.NotKeptAhead > 0 {
-		causes = append(causes, fmt.Sprintf("%d of %s ahead brought what may not be kept: Environment.Fresh says so, or it panicked.", st.NotKeptAhead, runs))
+		causes = append(causes, fmt.Sprintf("%d of %s ahead brought what may not be kept, as Environment.Fresh says.", st.NotKeptAhead, runs))
 	}
 	if st.CancelledAhead > 0 {
 		causes = append(causes, fmt.Sprintf("%d of %s ahead were given up, for newer guesses or after a write.", st.CancelledAhead, runs))
 	}
-	if st.Speculated > st.FailedAhead && st.Used == 0 && st.MissReasons[ReasonAbsent] == st.Misses && st.Misses > 0 {
+	if st.Speculated > st.FailedAhead+st.NotKeptAhead && st.Used == 0 && st.MissReasons[ReasonAbsent] == st.Misses && st.Misses > 0 {
 		causes = append(causes, "Runs ahead succeeded, but the target asked for other actions: the predictor guesses wrong.")
 	}
 	return causes

@@ -32,6 +32,7 @@ type flight[O any] struct {
 	done  chan struct{}
 	entry *entry[O] // nil if there is nothing to serve
 	err   error
+	took  time.Duration // of runs ahead
 }
 
 // What targets have to do with a flight. A flight that was given up is never
@@ -42,7 +43,11 @@ const (
 	givenUp
 )
 
-// A guess is where a run ahead comes from.
+// maxSource is how many bytes of a predictor's name are kept.
+const maxSource = 64
+
+// A guess is where a run ahead comes from. Entries keep it, and nothing else of
+// the session.
 type guess struct {
 	source string
 	rank   int           // 1 for the step's first
@@ -82,25 +87,37 @@ func (f *flight[O]) kill() {
 
 var errAborted = errors.New("speccache: the executor panicked or called runtime.Goexit")
 
-// settle records how a run ended. A success that may be kept is published
-// before the claim on its key ends; a failure ends the claim before anybody is
-// told. Then those who wait wake up.
-func (c *Cache[O]) settle(f *flight[O], o O, err error) {
+// settle records how a run ended that had ctx. A success that may be kept is
+// published before the claim on its key ends; a failure ends the claim before
+// anybody is told. Then those who wait wake up, whatever the environment's
+// functions do meanwhile.
+func (c *Cache[O]) settle(ctx context.Context, f *flight[O], o O, err error) {
 	took := c.now() - f.started
+	f.err = errAborted // if a Goexit unwinds what follows
+	defer close(f.done)
+	defer c.conclude(f, took)
+	if err == nil && ctx.Err() != nil {
+		// It ignored its end: what it returned may be half of something.
+		err = context.Cause(ctx)
+	}
 	if err == nil {
 		c.latency.observe(f.key.action.Name(), took)
 		f.entry, err = c.makeEntry(f, o, took)
 	}
 	f.err = err
-	if f.entry != nil && f.stamp.quiet() && f.stamp == f.scope.stamp() {
-		c.store.publish(f, f.entry)
+}
+
+// conclude ends f's claim on its key, and counts f if it ran ahead.
+func (c *Cache[O]) conclude(f *flight[O], took time.Duration) {
+	if e := f.entry; e != nil && !e.unkept && f.stamp.quiet() && f.stamp == f.scope.stamp() {
+		c.store.publish(f, e)
 	} else {
 		c.store.release(f)
 	}
-	close(f.done)
+	if f.guess != nil {
+		f.session.countEnd(f, took)
+	}
 }
-
-var errNotKept = errors.New("speccache: the observation may not be kept")
 
 // makeEntry asks the environment what it knows about an observation. What
 // panics there is not kept; the target has its observation all the same.
@@ -115,14 +132,12 @@ func (c *Cache[O]) makeEntry(f *flight[O], o O, took time.Duration) (e *entry[O]
 	e.unserved.Store(e.guess != nil)
 	defer func() {
 		if r := recover(); r != nil {
-			e, err = nil, fmt.Errorf("%w: the environment panicked: %v", errNotKept, r)
+			e, err = nil, fmt.Errorf("speccache: Environment.Fresh, Clone or Size panicked: %s", textOf(r))
 		}
 	}()
 	if c.env.Fresh != nil {
 		maxAge, keep := c.env.Fresh(f.key.action, o)
-		if !keep {
-			return nil, errNotKept
-		}
+		e.unkept = !keep || maxAge < 0
 		if maxAge > 0 {
 			e.maxAge = min(e.maxAge, maxAge)
 		}
@@ -131,7 +146,8 @@ func (c *Cache[O]) makeEntry(f *flight[O], o O, took time.Duration) (e *entry[O]
 	if c.env.Clone != nil {
 		e.observation = c.env.Clone(o)
 	}
-	e.size = int64(max(0, c.sizeOf(o))) + int64(len(f.key.action.Args())) + entryCost
+	most := c.store.window.max + 1 // does not fit, and does not overflow
+	e.size = min(most, int64(max(0, c.sizeOf(o)))) + int64(len(f.key.action.Args())) + entryCost
 	return e, nil
 }
 
@@ -191,7 +207,7 @@ func (s *Session[O]) fly(ctx context.Context, f *flight[O]) (O, error) {
 	var o O
 	err := errAborted
 	// A panic or Goexit goes on to the caller, whose own it is.
-	defer func() { s.c.settle(f, o, err) }()
+	defer func() { s.c.settle(ctx, f, o, err) }()
 	o, err = s.execute(ctx, f.key.action, false)
 	return o, err
 }
@@ -230,8 +246,8 @@ func (s *Session[O]) race(ctx context.Context, f *flight[O]) *ending[O] {
 	run := func() (O, error) { return s.execute(ctx, f.key.action, false) }
 	started := s.c.spawn(func() {
 		try(run, func(e ending[O]) {
-			s.c.settle(beside, e.o, e.err)
-			ended <- e
+			defer func() { ended <- e }()
+			s.c.settle(ctx, beside, e.o, e.err)
 		})
 	})
 	if !started { // the cache is closed: the caller passes through

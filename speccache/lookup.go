@@ -23,12 +23,14 @@ type Entry[O any] struct {
 // counts as Do's lookup does.
 func (s *Session[O]) Lookup(a actions.Action) (Entry[O], Reason) {
 	s.mu.Lock()
+	s.refs++
 	k := &call[O]{asked: s.c.now(), state: s.state()}
 	s.mu.Unlock()
+	defer s.release()
 	if s.c.env.Resolve != nil {
 		resolved, err := s.c.env.Resolve(k.state, a)
 		if err != nil {
-			s.counts.add(cUnresolved, 1)
+			s.count(cUnresolved, 1)
 			return Entry[O]{}, ReasonBypass
 		}
 		a = resolved
@@ -45,14 +47,14 @@ func (s *Session[O]) Lookup(a actions.Action) (Entry[O], Reason) {
 
 func (s *Session[O]) find(k *call[O], id key) (Entry[O], Reason) {
 	if s.over() {
-		s.counts.miss(ReasonMode)
+		s.countMiss(ReasonMode)
 		return Entry[O]{}, ReasonMode
 	}
 	e, _, reason := s.lookup(id)
 	var r Result[O]
 	if e == nil || !s.serve(k, &r, e, Hit) {
 		reason = cmp.Or(reason, ReasonAbsent)
-		s.counts.miss(reason)
+		s.countMiss(reason)
 		return Entry[O]{}, reason
 	}
 	return Entry[O]{r.Observation, e.version.Value(), r.Revision, r.Age, r.Ahead}, ""

@@ -9,10 +9,10 @@ import (
 // permits bounds the runs ahead. Only guesses need one: the target's own runs
 // never ask, so that no guess can be in their way.
 type permits[O any] struct {
-	max, maxSession int
+	max, maxScope, maxSession int
 
-	// mu guards what follows and the field ahead of each session. It is held
-	// for arithmetic and for cancelling contexts.
+	// mu guards what follows and the field ahead of each session and scope. It
+	// is held for arithmetic and for cancelling contexts.
 	mu     sync.Mutex
 	taken  int
 	flying []*flight[O]  // oldest first
@@ -20,7 +20,11 @@ type permits[O any] struct {
 }
 
 func newPermits[O any](total, session int) *permits[O] {
-	return &permits[O]{max: total, maxSession: session, freed: make(chan struct{})}
+	// No scope gets all, or its hung runs would end everybody's speculation.
+	return &permits[O]{
+		max: total, maxScope: max(session, (total+1)/2), maxSession: session,
+		freed: make(chan struct{}),
+	}
 }
 
 // acquire takes a permit for a guess of session s that its draft made at the
@@ -35,8 +39,9 @@ func (p *permits[O]) acquire(ctx context.Context, s *Session[O], step int64) boo
 			p.mu.Unlock()
 			return false
 		}
-		if p.taken < p.max && s.ahead < p.maxSession {
+		if p.taken < p.max && s.scope.ahead < p.maxScope && s.ahead < p.maxSession {
 			p.taken++
+			s.scope.ahead++
 			s.ahead++
 			p.mu.Unlock()
 			return true
@@ -71,6 +76,7 @@ func (p *permits[O]) release(s *Session[O]) {
 
 func (p *permits[O]) free(s *Session[O]) {
 	p.taken--
+	s.scope.ahead--
 	s.ahead--
 	close(p.freed)
 	p.freed = make(chan struct{})

@@ -3,6 +3,7 @@ package speccache
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/speccache/speccache-go/actions"
@@ -43,9 +44,9 @@ func (s *Session[O]) Do(ctx context.Context, a actions.Action) (O, error) {
 func (s *Session[O]) Run(ctx context.Context, a actions.Action) (Result[O], error) {
 	asked := s.c.now()
 	r := Result[O]{Action: a, Outcome: Miss, Reason: ReasonBypass}
-	if s.c.env.Rules[a.Name()].Effect == actions.Local {
-		o, err := s.execute(ctx, a, false)
-		r.Observation, r.Waited = o, s.since(asked)
+	if local, ok := s.local(a); ok {
+		o, err := s.execute(ctx, local, false)
+		r.Action, r.Observation, r.Waited = local, o, s.since(asked)
 		return r, err
 	}
 	k := s.begin()
@@ -53,9 +54,25 @@ func (s *Session[O]) Run(ctx context.Context, a actions.Action) (Result[O], erro
 	k.asked = asked
 	err := s.run(ctx, k, &r)
 	r.Waited = s.since(asked)
-	s.counts.add(cWaited, int64(r.Waited))
+	s.count(cWaited, int64(r.Waited))
 	s.report(&r, err)
 	return r, err
+}
+
+// local reports whether an action is Local by name and as it resolves. Such
+// an action is part of the target's thinking, and no step.
+func (s *Session[O]) local(a actions.Action) (actions.Action, bool) {
+	if s.c.env.Rules[a.Name()].Effect != actions.Local {
+		return a, false
+	}
+	if s.c.env.Resolve != nil {
+		s.mu.Lock()
+		state := s.state()
+		s.mu.Unlock()
+		resolved, err := s.c.env.Resolve(state, a)
+		return resolved, err == nil && s.c.env.Rules[resolved.Name()].Effect == actions.Local
+	}
+	return a, true
 }
 
 // run resolves an action and treats it as its rule says.
@@ -63,8 +80,9 @@ func (s *Session[O]) run(ctx context.Context, k *call[O], r *Result[O]) error {
 	if s.c.env.Resolve != nil {
 		a, err := s.c.env.Resolve(k.state, r.Action)
 		if err != nil {
-			s.counts.add(cUnresolved, 1)
-			s.note(func(t *trouble) { t.unresolved = brief(err) })
+			s.count(cUnresolved, 1)
+			text := brief(err)
+			s.note(func(t *trouble) { t.unresolved = text })
 			return err
 		}
 		r.Action = a
@@ -85,7 +103,7 @@ func (s *Session[O]) pass(ctx context.Context, k *call[O], r *Result[O]) error {
 	o, err := s.execute(ctx, r.Action, false)
 	r.Observation = o
 	if err == nil {
-		k.ok, k.step.Observation = true, s.own(o)
+		s.remember(k, o)
 	}
 	return err
 }
@@ -95,21 +113,37 @@ func (s *Session[O]) pass(ctx context.Context, k *call[O], r *Result[O]) error {
 func (s *Session[O]) change(ctx context.Context, k *call[O], r *Result[O], rule actions.Rule) error {
 	if rule.Effect == actions.Unknown {
 		r.Reason = ReasonUndeclared
-		s.counts.add(cUndeclared, 1)
+		s.count(cUndeclared, 1)
 		s.metUndeclared(r.Action)
 	} else {
-		s.counts.add(cWrites, 1)
+		s.count(cWrites, 1)
 	}
-	hidden := []*scope{s.scope}
-	if rule.Public {
-		hidden = append(hidden, s.c.scopes.public)
-	}
-	for _, sc := range hidden {
+	scopes, leave := s.written(rule)
+	defer leave()
+	for _, sc := range scopes {
 		sc.beginWrite()
 		defer sc.endWrite()
 	}
-	s.c.killAhead(func(f *flight[O]) bool { return f.scope == hidden[0] || f.scope == hidden[len(hidden)-1] })
+	s.c.killAhead(func(f *flight[O]) bool { return slices.Contains(scopes, f.scope) })
 	return s.pass(ctx, k, r)
+}
+
+// written returns the scopes whose state an action of the session may change,
+// held until leave: a session that was closed may have outlived its scope's
+// record, and then there is another one by that name, or will be.
+func (s *Session[O]) written(rule actions.Rule) (scopes []*scope, leave func()) {
+	scopes, leave = []*scope{s.scope}, func() {}
+	if s.scope.name != "" {
+		now := s.c.scopes.enter(s.scope.name)
+		leave = func() { s.c.scopes.leave(now) }
+		if now != s.scope {
+			scopes = append(scopes, now)
+		}
+	}
+	if rule.Public {
+		scopes = append(scopes, s.c.scopes.public)
+	}
+	return scopes, leave
 }
 
 // read looks an action up, joins a run of it, or runs it.
@@ -148,7 +182,7 @@ func (s *Session[O]) read(ctx context.Context, k *call[O], r *Result[O], rule ac
 // bypass runs a read that is not looked up.
 func (s *Session[O]) bypass(ctx context.Context, k *call[O], r *Result[O], reason Reason) error {
 	r.Reason = reason
-	s.counts.miss(reason)
+	s.countMiss(reason)
 	return s.pass(ctx, k, r)
 }
 
@@ -215,7 +249,7 @@ func (s *Session[O]) serve(k *call[O], r *Result[O], e *entry[O], how Outcome) b
 	if how == Join {
 		which = cJoins
 	}
-	if s.counts.add(which, 1)%sampledReads == 0 {
+	if s.count(which, 1)%sampledReads == 0 {
 		s.c.store.sample(e)
 	}
 	if e.unserved.Load() && e.unserved.CompareAndSwap(true, false) {
@@ -231,11 +265,11 @@ func (s *Session[O]) serve(k *call[O], r *Result[O], e *entry[O], how Outcome) b
 const sampledReads = 8
 
 func (s *Session[O]) countUse(e *entry[O], hidden time.Duration) {
-	s.counts.add(cAhead, 1)
-	s.counts.add(cHidden, int64(hidden))
-	s.counts.add(cUsed, 1)
-	s.counts.add(cUsedBytes, e.size)
-	s.counts.add(cUsedTime, int64(e.took))
+	s.count(cAhead, 1)
+	s.count(cHidden, int64(hidden))
+	s.count(cUsed, 1)
+	s.count(cUsedBytes, e.size)
+	s.count(cUsedTime, int64(e.took))
 }
 
 // copyTo stores what a caller may have of an observation that is kept.
@@ -258,13 +292,13 @@ func (s *Session[O]) join(ctx context.Context, k *call[O], r *Result[O], f *flig
 	beside, err := s.await(ctx, f)
 	switch {
 	case err != nil:
-		s.counts.miss(r.Reason)
+		s.countMiss(r.Reason)
 		return false, err
 	case beside != nil:
-		s.counts.miss(r.Reason)
+		s.countMiss(r.Reason)
 		r.Observation, err = beside.repeat()
 		if err == nil {
-			k.ok, k.step.Observation = true, s.own(r.Observation)
+			s.remember(k, r.Observation)
 		}
 		return err == nil, err
 	}
@@ -274,17 +308,17 @@ func (s *Session[O]) join(ctx context.Context, k *call[O], r *Result[O], f *flig
 // runOwn runs a read on the caller's goroutine, as f.
 func (s *Session[O]) runOwn(ctx context.Context, k *call[O], r *Result[O], f *flight[O]) error {
 	r.Reason = cmp.Or(r.Reason, ReasonAbsent)
-	s.counts.miss(r.Reason)
+	s.countMiss(r.Reason)
 	o, err := s.fly(ctx, f)
 	r.Observation = o
 	if err != nil {
 		return err
 	}
-	k.ok = true
-	if f.entry != nil {
-		r.Revision, k.step.Observation = f.entry.revision, f.entry.observation
-	} else {
-		k.step.Observation = s.own(o)
+	if f.entry == nil {
+		s.remember(k, o)
+		return nil
 	}
+	k.ok, k.step.Observation = true, f.entry.observation
+	r.Revision = f.entry.revision
 	return nil
 }

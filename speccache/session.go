@@ -21,23 +21,24 @@ type Session[O any] struct {
 	do     actions.Executor[O]
 	scope  *scope
 	counts counts
+	tally  atomic.Pointer[counts] // where to count: counts, and the cache's once the session is over
 
 	versions atomic.Pointer[versions]
-	begun    atomic.Int64 // steps; beyond all once the session is closed
+	begun    *atomic.Int64 // steps; beyond all once the session is closed
 	closed   atomic.Bool
 
 	ahead int // runs ahead; guarded by permits.mu
 
 	// mu guards what follows. No user code runs under it.
 	mu      sync.Mutex
-	refs    int                    // the open session, and each driver of guesses
+	refs    int                    // the open session, its calls, and its drivers
 	steps   []actions.Step[O]      // replaced, never changed: states share it
 	open    int                    // calls of Do that have not returned
 	pending []*call[O]             // the step's calls, in call order
 	drafts  map[*draft[O]]struct{} // asked about the present step
 	asking  int                    // predictors that have not returned
 	waiting context.Context        // of a draft that waits for one of them; nil if none does
-	failing map[key]failure        // guesses that ran ahead in vain
+	failing map[uint64]failure     // by key hash: guesses that ran ahead in vain
 	trouble trouble
 }
 
@@ -63,6 +64,7 @@ func (s *Session[O]) begin() *call[O] {
 	if s.open == 0 {
 		s.nextStep()
 	}
+	s.refs++
 	s.open++
 	k := &call[O]{state: s.state()}
 	s.pending = append(s.pending, k)
@@ -76,7 +78,7 @@ func (s *Session[O]) nextStep() {
 	}
 	clear(s.drafts)
 	if s.waiting != nil {
-		s.counts.add(cDraftsSkipped, 1)
+		s.count(cDraftsSkipped, 1)
 		s.waiting = nil
 	}
 	if !s.closed.Load() {
@@ -87,6 +89,7 @@ func (s *Session[O]) nextStep() {
 // end closes a call, and with the last one the step: then the target starts to
 // think, and the draft to guess.
 func (s *Session[O]) end(ctx context.Context) {
+	defer s.release()
 	if s.endStep() && ctx.Err() == nil {
 		s.startDraft(ctx)
 	}
@@ -105,14 +108,14 @@ func (s *Session[O]) endStep() (last bool) {
 		}
 	}
 	s.pending = nil
-	s.remember(done)
+	s.extend(done)
 	return true
 }
 
-// remember appends steps to those that states show. States share the slice,
+// extend appends steps to those that states show. States share the slice,
 // so what is too old is let go of by copying the rest, once in a while. mu is
 // held.
-func (s *Session[O]) remember(done []actions.Step[O]) {
+func (s *Session[O]) extend(done []actions.Step[O]) {
 	s.steps = append(s.steps, done...)
 	if len(s.steps) < maxSteps+maxObservations {
 		return
@@ -143,8 +146,9 @@ func (s *Session[O]) Observe(ctx context.Context, o O) {
 // written while the action ran.
 func (s *Session[O]) Record(ctx context.Context, a actions.Action, o O) {
 	k := s.begin()
-	k.ok, k.step = true, actions.Step[O]{Action: a, Observation: s.own(o)}
-	s.end(ctx)
+	defer s.end(ctx)
+	k.step.Action = a
+	s.remember(k, o)
 }
 
 // Advance hides what the sessions of this session's scope have read so far:
@@ -154,13 +158,11 @@ func (s *Session[O]) Advance() {
 	s.emit(Event{Kind: EventAdvance})
 }
 
-// own returns a copy of o for the session's record, where the environment
-// says that observations need one.
-func (s *Session[O]) own(o O) O {
-	if s.c.env.Clone != nil {
-		return s.c.env.Clone(o)
-	}
-	return o
+// remember makes o what the call's step shows: a copy, where the environment
+// says that observations need one. A call whose observation can't be copied
+// is no step.
+func (s *Session[O]) remember(k *call[O], o O) {
+	k.ok = s.c.copyTo(&k.step.Observation, o)
 }
 
 // SetModelVersion says which model version the target has from now on, such as
@@ -175,12 +177,14 @@ func (s *Session[O]) SetModelVersion(version string) {
 	if changed {
 		s.versions.Store(next)
 	}
+	if changed && !next.orUnset {
+		s.count(cVersions, 1)
+	}
 	s.mu.Unlock()
 	if !changed {
 		return
 	}
-	if old.current != unsetVersion {
-		s.counts.add(cVersions, 1)
+	if !next.orUnset {
 		s.c.permits.each(func(f *flight[O]) {
 			if f.session == s {
 				f.giveUp()
@@ -237,24 +241,28 @@ func (s *Session[O]) stopDrafts() {
 }
 
 // release hands the counts to the cache when the session is closed and its
-// last run has ended.
+// last call and run have ended. What is counted later goes there directly.
 func (s *Session[O]) release() {
 	s.mu.Lock()
 	s.refs--
-	over := s.refs == 0
+	over := s.refs == 0 && s.tally.Load() == &s.counts
+	if over {
+		s.tally.Store(&s.c.past)
+	}
 	s.mu.Unlock()
 	if !over {
 		return
 	}
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
-	var sum [counters]int64
-	s.counts.addTo(&sum)
-	for i, n := range sum {
-		s.c.past[i].Add(n)
+	for i := range s.counts {
+		s.c.past[i].Add(s.counts[i].Load())
 	}
 	delete(s.c.sessions, s)
 }
+
+// count adds to the session's counters. It needs a reference, or mu.
+func (s *Session[O]) count(c counter, n int64) int64 { return s.tally.Load().add(c, n) }
 
 // over reports whether the session only passes through.
 func (s *Session[O]) over() bool { return s.closed.Load() || s.c.off() || s.c.closed.Load() }
@@ -287,11 +295,11 @@ func (s *Session[O]) report(r *Result[O], err error) {
 }
 
 // tell tells of a run ahead.
-func (s *Session[O]) tell(f *flight[O], kind EventKind, took time.Duration) {
+func (s *Session[O]) tell(f *flight[O], kind EventKind) {
 	if s.c.events == nil {
 		return
 	}
-	ev := Event{Kind: kind, Source: f.guess.source, Rank: f.guess.rank, Took: took, Err: s.c.errText(f.err)}
+	ev := Event{Kind: kind, Source: f.guess.source, Rank: f.guess.rank, Took: f.took, Err: s.c.errText(f.err)}
 	s.c.describe(&ev, f.key.action)
 	s.emit(ev)
 }

@@ -97,8 +97,8 @@ type counts [counters]atomic.Int64
 
 func (n *counts) add(c counter, delta int64) int64 { return n[c].Add(delta) }
 
-func (n *counts) miss(r Reason) {
-	n.add(cMisses+counter(slices.Index(reasons[:], r)), 1)
+func (s *Session[O]) countMiss(r Reason) {
+	s.count(cMisses+counter(slices.Index(reasons[:], r)), 1)
 }
 
 func (n *counts) addTo(sum *[counters]int64) {
@@ -143,10 +143,9 @@ type Stats struct {
 	// use what another one of its scope has run ahead, so that its own figures
 	// need not add up.)
 	Speculated, Used, Wasted int64
-	// FailedAhead of the wasted runs brought nothing that may be served:
-	// CancelledAhead were given up, NotKeptAhead succeeded
-	// but the environment says that the observation may not be kept, and the
-	// rest ended with an error.
+	// FailedAhead of these runs brought nothing to serve: CancelledAhead were
+	// given up, the others ended with an error. NotKeptAhead succeeded, but by
+	// Environment.Fresh only for who was waiting.
 	FailedAhead, CancelledAhead, NotKeptAhead int64
 	// WastedBytes and WastedTime are what the wasted runs held and took.
 	WastedBytes int64

@@ -39,6 +39,7 @@ const (
 	maxAsking    = 2 // predictors of a session that have not returned
 	guessesPerN  = 8 // yields for each of TopN; then it is talking nonsense
 	maxSpeculate = 64
+	maxDrafts    = 16 // of a session that are waiting for permits
 )
 
 // startDraft asks the predictor about the present step.
@@ -56,7 +57,7 @@ func (s *Session[O]) startDraft(ctx context.Context) {
 	if busy {
 		return
 	}
-	s.counts.add(cDrafts, 1)
+	s.count(cDrafts, 1)
 	d := s.newDraft(ctx, state, s.c.cfg.TopN)
 	d.guesses = func(yield func(actions.Prediction, error) bool) {
 		if guesses := s.c.cfg.Predictor(d.ctx, state); guesses != nil {
@@ -107,7 +108,11 @@ func (s *Session[O]) newDraft(ctx context.Context, state actions.State[O], topN 
 func (d *draft[O]) start() {
 	s := d.s
 	s.mu.Lock()
-	current := d.step == s.begun.Load() && (s.open == 0 || !d.predicted)
+	current := d.step == s.begun.Load() && (s.open == 0 || !d.predicted) && !s.closed.Load()
+	if len(s.drafts) >= maxDrafts {
+		current = false
+		s.count(cCrowdedGuesses, 1)
+	}
 	if current {
 		if s.drafts == nil {
 			s.drafts = map[*draft[O]]struct{}{}
@@ -149,12 +154,13 @@ func (d *draft[O]) conclude(err error, took time.Duration) {
 	s := d.s
 	switch {
 	case late:
-		s.counts.add(cDraftsLate, 1)
+		s.count(cDraftsLate, 1)
 	case err != nil:
-		s.counts.add(cDraftsFailed, 1)
-		s.note(func(t *trouble) { t.draft = brief(err) })
+		s.count(cDraftsFailed, 1)
+		text := brief(err)
+		s.note(func(t *trouble) { t.draft = text })
 	case d.yields == 0:
-		s.counts.add(cDraftsEmpty, 1)
+		s.count(cDraftsEmpty, 1)
 	}
 	s.emit(Event{Kind: EventDraft, Took: took, Err: s.c.errText(err)})
 }
@@ -206,8 +212,8 @@ func (d *draft[O]) guess() (err error) {
 }
 
 func (s *Session[O]) countUsage(u actions.Usage) {
-	s.counts.add(cModelCalls, int64(u.Calls))
-	s.counts.add(cPromptTokens, int64(u.PromptTokens))
-	s.counts.add(cCachedTokens, int64(u.CachedTokens))
-	s.counts.add(cOutputTokens, int64(u.OutputTokens))
+	s.count(cModelCalls, int64(max(0, u.Calls)))
+	s.count(cPromptTokens, int64(max(0, u.PromptTokens)))
+	s.count(cCachedTokens, int64(max(0, u.CachedTokens)))
+	s.count(cOutputTokens, int64(max(0, u.OutputTokens)))
 }

@@ -46,6 +46,7 @@ type entry[O any] struct {
 	revision    uint64
 	scope       *scope
 	guess       *guess // nil if the target's own run brought it
+	unkept      bool   // only for who waits for the run
 
 	unserved atomic.Bool // ran ahead, and no target has read it yet
 	place    place       // guarded by window.mu

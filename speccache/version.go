@@ -18,6 +18,7 @@ var unsetVersion = unique.Make("")
 type versions struct {
 	current modelVersion
 	orUnset bool
+	first   bool // nothing was stated since the session was opened
 }
 
 func (v *versions) accepts(m modelVersion) bool {
@@ -27,7 +28,7 @@ func (v *versions) accepts(m modelVersion) bool {
 // next returns what a session accepts once its version is name.
 func (v *versions) next(name string) *versions {
 	m := unique.Make(name)
-	return &versions{current: m, orUnset: v.current == unsetVersion && m != unsetVersion}
+	return &versions{current: m, orUnset: v.first && v.current == unsetVersion}
 }
 
 // A stamp is a scope's state at one moment: a version in the upper bits, and
@@ -51,6 +52,8 @@ type scope struct {
 	tick *atomic.Uint64 // the cache's one counter of versions
 
 	dead atomic.Bool // nothing can be found in it any more
+
+	ahead int // runs ahead; guarded by permits.mu
 
 	// Guarded by scopes.mu.
 	sessions int
