@@ -1,0 +1,263 @@
+package llm
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	openai "github.com/sashabaranov/go-openai"
+)
+
+// HTTPConfig says how connections are made. The zero HTTPConfig is meant to be
+// used.
+type HTTPConfig struct {
+	// MaxConns is the number of connections per host that stay open for the
+	// next request. 0: 64. There is no limit on how many are used at once.
+	MaxConns int
+
+	// DialTimeout limits the time until a connection stands, for TCP and TLS
+	// each. 0: 10 s.
+	DialTimeout time.Duration
+
+	// HeaderTimeout limits the time from a request to the first sign of an
+	// answer, which servers that don't stream give when all is generated.
+	// 0: 10 min. Nothing else limits an answer but the request's context:
+	// streams are long.
+	HeaderTimeout time.Duration
+
+	// MaxBody is the size of an answer above which it is given up. 0: 32 MiB.
+	MaxBody int64
+
+	// Extra is added to the body of each request, and wins over what is there:
+	// fields that go-openai lacks, such as top_k. See also WithExtra.
+	Extra map[string]any
+
+	// Dial makes connections. Nil: TCP.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+}
+
+// An HTTPClient sends go-openai's requests. It reports failed ones as *Error,
+// before go-openai forgets their Retry-After. It never sends a request twice,
+// and never follows a redirect: the key is for one host.
+type HTTPClient struct {
+	http    http.Client
+	maxBody int64
+	extra   map[string]any
+}
+
+var _ openai.HTTPDoer = (*HTTPClient)(nil)
+
+// NewHTTPClient returns an HTTPClient with a pool of connections of its own.
+func NewHTTPClient(cfg HTTPConfig) *HTTPClient {
+	return &HTTPClient{
+		http: http.Client{
+			Transport:     newTransport(cfg),
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+		maxBody: cmp.Or(cfg.MaxBody, 32<<20),
+		extra:   maps.Clone(cfg.Extra),
+	}
+}
+
+func newTransport(cfg HTTPConfig) *http.Transport {
+	timeout := cmp.Or(cfg.DialTimeout, 10*time.Second)
+	dial := cfg.Dial
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: timeout, KeepAlive: 30 * time.Second}).DialContext
+	}
+	conns := cmp.Or(cfg.MaxConns, 64)
+	return &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           dial,
+		ForceAttemptHTTP2:     true, // a dialer of one's own turns it off
+		MaxIdleConns:          4 * conns,
+		MaxIdleConnsPerHost:   conns,
+		IdleConnTimeout:       90 * time.Second,
+		TLSHandshakeTimeout:   timeout,
+		ResponseHeaderTimeout: cmp.Or(cfg.HeaderTimeout, 10*time.Minute),
+		DisableCompression:    true, // compressors hold back what should stream
+	}
+}
+
+// CloseIdleConnections closes connections that no request uses.
+func (c *HTTPClient) CloseIdleConnections() { c.http.CloseIdleConnections() }
+
+// Do sends a request. The response is one that succeeded.
+func (c *HTTPClient) Do(req *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancel(req.Context())
+	req = req.WithContext(ctx)
+	resp, err := c.send(req)
+	if err != nil {
+		e := explainIn(ctx, err)
+		cancel()
+		return nil, e
+	}
+	resp.Body = &body{ReadCloser: resp.Body, left: c.maxBody, cancel: cancel}
+	if err := refusal(req, resp); err != nil {
+		_ = resp.Body.Close()
+		return nil, err
+	}
+	return resp, nil
+}
+
+func (c *HTTPClient) send(req *http.Request) (*http.Response, error) {
+	if err := c.rewrite(req); err != nil {
+		return nil, err
+	}
+	return c.http.Do(req)
+}
+
+const maxComplaint = 64 << 10 // bytes of an error's body that are read
+
+// refusal returns the error that a response is.
+func refusal(req *http.Request, resp *http.Response) error {
+	if resp.StatusCode/100 == 2 {
+		return hiddenRefusal(req, resp)
+	}
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxComplaint))
+	if req.Context().Err() != nil {
+		return explainIn(req.Context(), err)
+	}
+	return refused(req, resp, text)
+}
+
+// hiddenRefusal finds errors that are sent with status 200: go-openai would
+// take them for an answer without choices. What is a JSON value is read whole,
+// anything else is left to stream.
+func hiddenRefusal(req *http.Request, resp *http.Response) error {
+	answer := bufio.NewReader(resp.Body)
+	if first, _ := answer.Peek(1); !bytes.ContainsAny(first, "{[ \n") || isEvents(resp) {
+		resp.Body = newEvents(answer, resp.Body)
+		return nil
+	}
+	var text json.RawMessage
+	if err := json.NewDecoder(answer).Decode(&text); err != nil {
+		return explainIn(req.Context(), fmt.Errorf("reading the answer: %w", err))
+	}
+	if isComplaint(text) {
+		return refused(req, resp, text)
+	}
+	resp.Body = &replayed{Reader: bytes.NewReader(text), Closer: resp.Body}
+	return nil
+}
+
+func isEvents(resp *http.Response) bool {
+	return strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
+}
+
+func isComplaint(text []byte) bool {
+	var answer struct {
+		Error  json.RawMessage
+		Object string
+	}
+	_ = json.Unmarshal(text, &answer) // go-openai says what is wrong with it
+	return answer.Object == "error" || len(answer.Error) > 0 && string(answer.Error) != "null"
+}
+
+type replayed struct {
+	io.Reader
+	io.Closer
+}
+
+// refused makes an Error of a response. Its cause is the error that go-openai
+// would have made, for those who look for it.
+func refused(req *http.Request, resp *http.Response, text []byte) *Error {
+	if key := strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer "); key != "" {
+		text = bytes.ReplaceAll(text, []byte(key), []byte("[key]"))
+	}
+	status := resp.StatusCode
+	if status/100 == 2 {
+		status = 0
+	}
+	e := failure(status, readComplaint(text), asGoOpenAI(resp, text))
+	e.RetryAfter = retryAfter(resp.Header, time.Now())
+	return e
+}
+
+func asGoOpenAI(resp *http.Response, text []byte) error {
+	var known openai.ErrorResponse
+	if err := json.Unmarshal(text, &known); err != nil || known.Error == nil {
+		return &openai.RequestError{HTTPStatus: resp.Status, HTTPStatusCode: resp.StatusCode, Err: err, Body: text}
+	}
+	known.Error.HTTPStatus, known.Error.HTTPStatusCode = resp.Status, resp.StatusCode
+	return known.Error
+}
+
+// retryAfter reads how long a server asks to wait: in milliseconds, in seconds
+// or until a date.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	for name, unit := range map[string]time.Duration{"Retry-After-Ms": time.Millisecond, "Retry-After": time.Second} {
+		if n, err := strconv.ParseFloat(h.Get(name), 64); err == nil && n > 0 && n < 1e9 {
+			return time.Duration(n * float64(unit))
+		}
+	}
+	if at, err := http.ParseTime(h.Get("Retry-After")); err == nil {
+		return max(0, at.Sub(now))
+	}
+	return 0
+}
+
+// Zero is a Temperature or TopP of 0. Go-openai leaves out a plain 0, and
+// servers then take their default, which is 1. An HTTPClient sends it as 0;
+// other clients send a number that is as good as 0 to most servers.
+const Zero float32 = math.SmallestNonzeroFloat32
+
+type extraKey struct{}
+
+// WithExtra returns a context whose requests have extra fields in their bodies,
+// beside those of HTTPConfig.Extra, and before them.
+func WithExtra(ctx context.Context, fields map[string]any) context.Context {
+	return context.WithValue(ctx, extraKey{}, fields)
+}
+
+// rewrite puts into a request's body what go-openai can't.
+func (c *HTTPClient) rewrite(req *http.Request) error {
+	more, _ := req.Context().Value(extraKey{}).(map[string]any)
+	if req.Body == nil || req.Method != http.MethodPost {
+		return nil
+	}
+	text, err := io.ReadAll(req.Body)
+	if err != nil {
+		return fmt.Errorf("llm: reading the request: %w", err)
+	}
+	if len(c.extra)+len(more) > 0 || bytes.Contains(text, []byte(":1e-45")) {
+		if text, err = withFields(text, c.extra, more); err != nil {
+			return err
+		}
+	}
+	req.Body = io.NopCloser(bytes.NewReader(text))
+	req.GetBody = nil // what was sent is not sent again
+	req.ContentLength = int64(len(text))
+	return nil
+}
+
+// withFields returns a JSON object with zeros where Zero stands, and with more
+// fields.
+func withFields(text []byte, extra ...map[string]any) ([]byte, error) {
+	var kept map[string]json.RawMessage
+	if err := json.Unmarshal(text, &kept); err != nil {
+		return nil, fmt.Errorf("llm: the request's body is no JSON object: %w", err)
+	}
+	fields := make(map[string]any, len(kept))
+	for name, value := range kept {
+		fields[name] = value
+		if string(value) == "1e-45" {
+			fields[name] = 0
+		}
+	}
+	for _, more := range extra {
+		maps.Copy(fields, more)
+	}
+	return json.Marshal(fields)
+}

@@ -1,0 +1,91 @@
+package llmsim
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"sync"
+
+	openai "github.com/sashabaranov/go-openai"
+	"github.com/speccache/speccache-go/internal/llm"
+)
+
+// An Endpoint is where a Server can be reached.
+type Endpoint struct {
+	URL string // the base URL, up to and including /v1
+
+	key      string
+	dial     func(context.Context, string, string) (net.Conn, error)
+	server   *http.Server
+	handlers sync.WaitGroup
+	serving  sync.WaitGroup
+
+	mu      sync.Mutex // guards clients
+	clients []*llm.HTTPClient
+}
+
+// Listen serves on loopback.
+func (s *Server) Listen() (*Endpoint, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	return s.serve(l, "http://"+l.Addr().String()+"/v1", nil), nil
+}
+
+// Pipe serves without a network: connections are net.Pipe, which may be used in
+// a synctest bubble. Only clients with Dial of the endpoint reach it.
+func (s *Server) Pipe() *Endpoint {
+	p := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+	return s.serve(p, "http://llmsim.example/v1", p.dial)
+}
+
+func (s *Server) serve(l net.Listener, url string, dial func(context.Context, string, string) (net.Conn, error)) *Endpoint {
+	e := &Endpoint{URL: url, key: s.opts.Key, dial: dial}
+	e.server = &http.Server{ConnState: s.ConnState, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		e.handlers.Add(1)
+		defer e.handlers.Done()
+		s.ServeHTTP(w, r)
+	})}
+	e.serving.Go(func() { _ = e.server.Serve(l) })
+	return e
+}
+
+// Config returns how to reach the endpoint, with the right key.
+func (e *Endpoint) Config() llm.Config {
+	return llm.Config{Key: e.key, BaseURL: e.URL, HTTP: llm.HTTPConfig{Dial: e.dial}}
+}
+
+// Client returns a client of the endpoint. Its connections end with it.
+func (e *Endpoint) Client() *openai.Client {
+	cfg := e.Config()
+	return llm.NewClientWith(cfg, e.HTTP(cfg.HTTP))
+}
+
+// HTTP returns an HTTPClient that reaches the endpoint, and whose connections
+// end with it.
+func (e *Endpoint) HTTP(cfg llm.HTTPConfig) *llm.HTTPClient {
+	cfg.Dial = e.dial
+	c := llm.NewHTTPClient(cfg)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.clients = append(e.clients, c)
+	return c
+}
+
+// Transport returns a plain transport that reaches the endpoint.
+func (e *Endpoint) Transport() *http.Transport {
+	return &http.Transport{DialContext: e.dial}
+}
+
+// Close breaks all connections and waits until nothing is served.
+func (e *Endpoint) Close() {
+	_ = e.server.Close()
+	e.serving.Wait()
+	e.handlers.Wait()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, c := range e.clients {
+		c.CloseIdleConnections()
+	}
+}
