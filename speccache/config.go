@@ -57,9 +57,13 @@ type Config[O any] struct {
 	TopN int
 
 	// MaxAhead bounds the runs ahead at one time, over all sessions; one scope
-	// gets at most half of it, rounded up. 0 means 64. MaxAheadSession bounds those of one session; when it is reached, a
-	// newer guess takes the place of the oldest that nobody waits for. 0
-	// means twice TopN, which leaves room for the stragglers of one step.
+	// gets at most half of it, or what MaxAheadSession says if that is more. 0
+	// means 64.
+	//
+	// MaxAheadSession bounds the runs ahead of one session. When it is
+	// reached, a newer guess takes the place of the oldest that nobody waits
+	// for. 0 means twice TopN, which leaves room for the stragglers of one
+	// step.
 	MaxAhead        int
 	MaxAheadSession int
 

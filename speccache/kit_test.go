@@ -153,3 +153,5 @@ func sorted(list []actions.Action) []actions.Action {
 	slices.SortFunc(list, func(a, b actions.Action) int { return strings.Compare(a.Args(), b.Args()) })
 	return list
 }
+
+type iterSeq = iter.Seq2[actions.Prediction, error]

@@ -21,7 +21,7 @@ type Session[O any] struct {
 	do     actions.Executor[O]
 	scope  *scope
 	counts counts
-	tally  atomic.Pointer[counts] // where to count: counts, and the cache's once the session is over
+	tally  atomic.Pointer[counts] // counts, or the cache's once the session is over
 
 	versions atomic.Pointer[versions]
 	begun    *atomic.Int64 // steps; beyond all once the session is closed
@@ -241,7 +241,7 @@ func (s *Session[O]) stopDrafts() {
 }
 
 // release hands the counts to the cache when the session is closed and its
-// last call and run have ended. What is counted later goes there directly.
+// last call and run have ended. What is counted later goes to both.
 func (s *Session[O]) release() {
 	s.mu.Lock()
 	s.refs--
@@ -261,8 +261,14 @@ func (s *Session[O]) release() {
 	delete(s.c.sessions, s)
 }
 
-// count adds to the session's counters. It needs a reference, or mu.
-func (s *Session[O]) count(c counter, n int64) int64 { return s.tally.Load().add(c, n) }
+// count adds to the session's counters, and once it is over to the cache's too.
+// It needs a reference, or mu.
+func (s *Session[O]) count(c counter, n int64) int64 {
+	if t := s.tally.Load(); t != &s.counts {
+		t.add(c, n)
+	}
+	return s.counts.add(c, n)
+}
 
 // over reports whether the session only passes through.
 func (s *Session[O]) over() bool { return s.closed.Load() || s.c.off() || s.c.closed.Load() }
