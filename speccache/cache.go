@@ -7,7 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unique"
 
 	"github.com/speccache/speccache-go/actions"
 )
@@ -104,7 +103,7 @@ func (c *Cache[O]) Open(cfg SessionConfig[O]) *Session[O] {
 		begun: new(atomic.Int64),
 	}
 	s.tally.Store(&s.counts)
-	s.versions.Store(&versions{current: unique.Make(cfg.ModelVersion), first: true})
+	s.versions.Store(newVersions(cfg.ModelVersion))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sessions[s] = struct{}{}

@@ -49,7 +49,7 @@ func CheckStore[O any](t *testing.T, c *Cache[O]) {
 
 // InWindow reports whether what session s has read of a is in the window.
 func InWindow[O any](c *Cache[O], s *Session[O], a actions.Action) bool {
-	e, _ := c.store.find(key{scope: s.scope.id, action: a})
+	e, _ := c.store.find(key{scope: s.scope.id, version: s.versions.Load().current, action: a})
 	c.store.window.mu.Lock()
 	defer c.store.window.mu.Unlock()
 	return e != nil && e.place.elem != nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -19,7 +20,6 @@ type flight[O any] struct {
 	scope   *scope
 	session *Session[O]
 	rule    actions.Rule
-	version modelVersion
 	stamp   stamp
 	guess   *guess // nil for a target's own run
 	started time.Duration
@@ -59,10 +59,9 @@ type guess struct {
 // after the one that the draft saw is not over.
 func (g *guess) expected() bool { return g.step+1 >= g.steps.Load() }
 
-// joinable reports whether f brings what a session with these versions could
-// be served.
-func (f *flight[O]) joinable(v *versions) bool {
-	return v.accepts(f.version) && f.stamp == f.scope.stamp() && f.interest.Load() != givenUp
+// joinable reports whether f brings what could be served.
+func (f *flight[O]) joinable() bool {
+	return f.stamp == f.scope.stamp() && f.interest.Load() != givenUp
 }
 
 // join marks f as wanted. It fails if f was given up.
@@ -123,7 +122,7 @@ func (c *Cache[O]) conclude(f *flight[O], took time.Duration) {
 // panics there is not kept; the target has its observation all the same.
 func (c *Cache[O]) makeEntry(f *flight[O], o O, took time.Duration) (e *entry[O], err error) {
 	e = &entry[O]{
-		key: f.key, version: f.version, stamp: f.stamp, scope: f.scope,
+		key: f.key, stamp: f.stamp, scope: f.scope,
 		born: f.started, took: took, maxAge: f.rule.MaxAge, guess: f.guess,
 	}
 	if e.maxAge == 0 {
@@ -272,7 +271,8 @@ func (s *Session[O]) usable(f *flight[O]) bool {
 	default:
 		return false
 	}
-	return f.entry != nil && f.entry.why(s.versions.Load(), s.c.now()) == ""
+	accepted := slices.Contains(s.versions.Load().accepted, f.key.version)
+	return f.entry != nil && accepted && f.entry.why(s.c.now()) == ""
 }
 
 // patience is how long a target waits for f: what the action takes in 95 of

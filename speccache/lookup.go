@@ -42,20 +42,20 @@ func (s *Session[O]) Lookup(a actions.Action) (Entry[O], Reason) {
 	case rule.Effect != actions.ReadOnly:
 		return Entry[O]{}, ReasonBypass
 	}
-	return s.find(k, s.keyOf(a, rule))
+	return s.find(k, s.keyOf(a, rule), rule)
 }
 
-func (s *Session[O]) find(k *call[O], id key) (Entry[O], Reason) {
+func (s *Session[O]) find(k *call[O], id key, rule actions.Rule) (Entry[O], Reason) {
 	if s.over() {
 		s.countMiss(ReasonMode)
 		return Entry[O]{}, ReasonMode
 	}
-	e, _, reason := s.lookup(id)
+	e, _, reason := s.lookup(id, rule)
 	var r Result[O]
 	if e == nil || !s.serve(k, &r, e, Hit) {
 		reason = cmp.Or(reason, ReasonAbsent)
 		s.countMiss(reason)
 		return Entry[O]{}, reason
 	}
-	return Entry[O]{r.Observation, e.version.Value(), r.Revision, r.Age, r.Ahead}, ""
+	return Entry[O]{r.Observation, e.key.version.Value(), r.Revision, r.Age, r.Ahead}, ""
 }

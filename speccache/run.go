@@ -155,7 +155,7 @@ func (s *Session[O]) read(ctx context.Context, k *call[O], r *Result[O], rule ac
 		return s.bypass(ctx, k, r, ReasonBypass)
 	}
 	id := s.keyOf(r.Action, rule)
-	e, f, reason := s.lookup(id)
+	e, f, reason := s.lookup(id, rule)
 	r.Reason = reason
 	var own *flight[O]
 	if e == nil && f == nil {
@@ -186,9 +186,10 @@ func (s *Session[O]) bypass(ctx context.Context, k *call[O], r *Result[O], reaso
 	return s.pass(ctx, k, r)
 }
 
-// keyOf returns the key of a read: in its session's scope, or everybody's.
+// keyOf returns the key of a read: in its session's scope, or everybody's, for
+// the session's present model version.
 func (s *Session[O]) keyOf(a actions.Action, rule actions.Rule) key {
-	return key{scope: s.scopeOf(rule).id, action: a}
+	return key{scope: s.scopeOf(rule).id, version: s.versions.Load().current, action: a}
 }
 
 func (s *Session[O]) scopeOf(rule actions.Rule) *scope {
@@ -201,9 +202,9 @@ func (s *Session[O]) scopeOf(rule actions.Rule) *scope {
 // newFlight makes a run of a read that begins now.
 func (s *Session[O]) newFlight(id key, rule actions.Rule) *flight[O] {
 	sc := s.scopeOf(rule)
+	sc.saw(id.version)
 	return &flight[O]{
 		key: id, scope: sc, session: s, rule: rule,
-		version: s.versions.Load().current,
 		stamp:   sc.stamp(),
 		started: s.c.now(),
 		done:    make(chan struct{}),
@@ -212,19 +213,34 @@ func (s *Session[O]) newFlight(id key, rule actions.Rule) *flight[O] {
 
 // lookup returns an entry that may be served now, or else a flight that may be
 // joined, or else neither. Without an entry there is a reason.
-func (s *Session[O]) lookup(id key) (*entry[O], *flight[O], Reason) {
-	e, f := s.c.store.find(id)
-	v := s.versions.Load()
-	reason := ReasonAbsent
-	if e != nil {
-		if reason = e.why(v, s.c.now()); reason == "" {
-			return e, nil, ""
+func (s *Session[O]) lookup(id key, rule actions.Rule) (e *entry[O], f *flight[O], reason Reason) {
+	now := s.c.now()
+	for _, id.version = range s.versions.Load().accepted {
+		e, g := s.c.store.find(id)
+		if e != nil {
+			if reason = e.why(now); reason == "" {
+				return e, nil, ""
+			}
+		}
+		if f == nil && g != nil && g.joinable() {
+			f = g
 		}
 	}
-	if f != nil && f.joinable(v) {
-		return nil, f, reason
+	if f == nil && reason == "" && s.readForAnother(id, rule) {
+		reason = ReasonModelVersion
 	}
-	return nil, nil, reason
+	return nil, f, cmp.Or(reason, ReasonAbsent)
+}
+
+// readForAnother reports whether an action was read for a model version that
+// the session does not accept.
+func (s *Session[O]) readForAnother(id key, rule actions.Rule) bool {
+	for _, id.version = range s.scopeOf(rule).versions() {
+		if e, _ := s.c.store.find(id); e != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // claim registers a run, so that others can join it. While a write is going on
@@ -233,7 +249,7 @@ func (s *Session[O]) claim(f *flight[O]) (*entry[O], *flight[O]) {
 	if !f.stamp.quiet() {
 		return nil, nil
 	}
-	return s.c.store.claim(f, s.versions.Load(), s.c.now())
+	return s.c.store.claim(f, s.c.now())
 }
 
 // serve hands an entry to the target. It fails if the environment can't clone

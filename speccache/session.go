@@ -177,14 +177,14 @@ func (s *Session[O]) SetModelVersion(version string) {
 	if changed {
 		s.versions.Store(next)
 	}
-	if changed && !next.orUnset {
+	if changed && !next.first() {
 		s.count(cVersions, 1)
 	}
 	s.mu.Unlock()
 	if !changed {
 		return
 	}
-	if !next.orUnset {
+	if !next.first() {
 		s.c.permits.each(func(f *flight[O]) {
 			if f.session == s {
 				f.giveUp()

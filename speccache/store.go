@@ -2,6 +2,7 @@ package speccache
 
 import (
 	"fmt"
+	"hash/maphash"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,17 +12,22 @@ import (
 	"github.com/speccache/speccache-go/actions"
 )
 
-// A key is what an observation depends on, apart from versions: a scope and
-// an action. Keys are compared whole; a hash alone never decides.
+// A key is what an observation depends on, apart from state and age: a scope, a
+// model version and an action. Keys are compared whole; a hash alone never
+// decides.
 type key struct {
-	scope  uint64
-	action actions.Action
+	scope   uint64
+	version modelVersion
+	action  actions.Action
 }
 
 // hash is the key's in the main region.
 func (k key) hash() uint64 {
-	return k.action.Hash() ^ k.scope*0x9e3779b97f4a7c15
+	h := k.action.Hash() ^ k.scope*0x9e3779b97f4a7c15
+	return h ^ maphash.Comparable(versionSeed, k.version)
 }
+
+var versionSeed = maphash.MakeSeed()
 
 // A slot is all that is known of a key: the newest entry, and the run that
 // may bring the next one. Its pointers change only under the index's lock for
@@ -37,7 +43,6 @@ type slot[O any] struct {
 type entry[O any] struct {
 	key         key
 	observation O
-	version     modelVersion
 	stamp       stamp
 	born        time.Duration // start of the run, on the cache's clock
 	took        time.Duration // how long the run took
@@ -56,11 +61,10 @@ type entry[O any] struct {
 // and its places in index and lists.
 const entryCost = 512
 
-// why returns the reason why e may not be served, or "".
-func (e *entry[O]) why(v *versions, now time.Duration) Reason {
+// why returns the reason why e may not be served to a session that accepts
+// its model version, or "".
+func (e *entry[O]) why(now time.Duration) Reason {
 	switch {
-	case !v.accepts(e.version):
-		return ReasonModelVersion
 	case e.scope.stamp() != e.stamp:
 		return ReasonState
 	case now-e.born > e.maxAge:
@@ -136,16 +140,16 @@ func (s *store[O]) find(k key) (*entry[O], *flight[O]) {
 // claim registers f as the run for its key, unless there is an entry that can
 // be served or a flight that can be joined: then it returns those. One run
 // per key follows from all claims of a key being made one after the other.
-func (s *store[O]) claim(f *flight[O], v *versions, now time.Duration) (e *entry[O], g *flight[O]) {
+func (s *store[O]) claim(f *flight[O], now time.Duration) (e *entry[O], g *flight[O]) {
 	s.index.Compute(f.key, func(old *slot[O], ok bool) (*slot[O], xsync.ComputeOp) {
 		if !ok {
 			old = &slot[O]{}
 		}
-		if have := old.entry.Load(); have != nil && have.why(v, now) == "" {
+		if have := old.entry.Load(); have != nil && have.why(now) == "" {
 			e = have
 			return old, xsync.CancelOp
 		}
-		if have := old.flight.Load(); have != nil && have.joinable(v) {
+		if have := old.flight.Load(); have != nil && have.joinable() {
 			g = have
 			return old, xsync.CancelOp
 		}
@@ -166,7 +170,7 @@ func (s *store[O]) publish(f *flight[O], e *entry[O]) {
 		}
 		old.flight.CompareAndSwap(f, nil)
 		have := old.entry.Load()
-		newer := have != nil && have.born > e.born && have.version == e.version && have.stamp == e.stamp
+		newer := have != nil && have.born > e.born && have.stamp == e.stamp
 		if newer || e.size > s.window.max {
 			return emptyOr(old)
 		}

@@ -2,6 +2,7 @@ package speccache
 
 import (
 	"container/list"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unique"
@@ -16,20 +17,29 @@ var unsetVersion = unique.Make("")
 // versions is what a session accepts: its model version, and entries from
 // before the version was known, until it changes for the first time.
 type versions struct {
-	current modelVersion
-	orUnset bool
-	first   bool // nothing was stated since the session was opened
+	current  modelVersion
+	accepted []modelVersion // current first
+	stated   bool           // since the session was opened
 }
 
-func (v *versions) accepts(m modelVersion) bool {
-	return m == v.current || v.orUnset && m == unsetVersion
+func newVersions(name string) *versions {
+	m := unique.Make(name)
+	return &versions{current: m, accepted: []modelVersion{m}}
 }
 
 // next returns what a session accepts once its version is name.
 func (v *versions) next(name string) *versions {
-	m := unique.Make(name)
-	return &versions{current: m, orUnset: v.first && v.current == unsetVersion}
+	n := newVersions(name)
+	n.stated = true
+	if !v.stated && v.current == unsetVersion {
+		n.accepted = append(n.accepted, unsetVersion)
+	}
+	return n
 }
+
+// first reports whether v is the first statement of a version that was not
+// known before, which invalidates nothing.
+func (v *versions) first() bool { return len(v.accepted) > 1 }
 
 // A stamp is a scope's state at one moment: a version in the upper bits, and
 // how many writes are going on in the lower ones. Observations with different
@@ -55,12 +65,43 @@ type scope struct {
 
 	ahead int // runs ahead; guarded by permits.mu
 
+	// seen are the model versions that something was read for, oldest first,
+	// and the last few only: they tell a changed version from a first read.
+	seen atomic.Pointer[[]modelVersion]
+
 	// Guarded by scopes.mu.
 	sessions int
 	idle     *list.Element // in scopes.idle while sessions is 0
 }
 
 func (sc *scope) stamp() stamp { return stamp(sc.word.Load()) }
+
+const maxSeen = 8
+
+// saw remembers that something is read for a model version.
+func (sc *scope) saw(m modelVersion) {
+	for {
+		old := sc.seen.Load()
+		var list []modelVersion
+		if old != nil {
+			list = *old
+		}
+		if slices.Contains(list, m) {
+			return
+		}
+		list = append(slices.Clone(list[max(0, len(list)-maxSeen+1):]), m)
+		if sc.seen.CompareAndSwap(old, &list) {
+			return
+		}
+	}
+}
+
+func (sc *scope) versions() []modelVersion {
+	if list := sc.seen.Load(); list != nil {
+		return *list
+	}
+	return nil
+}
 
 // advance hides everything observed so far.
 func (sc *scope) advance() { sc.move(0) }

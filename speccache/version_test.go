@@ -22,11 +22,42 @@ func TestVersionedEveryLookupComparesTheModelVersion(t *testing.T) {
 		assert.Equal(t, speccache.Miss, r.Outcome)
 		assert.Equal(t, speccache.ReasonModelVersion, r.Reason)
 		assert.Equal(t, speccache.Hit, must(t, s, get(1)).Outcome)
-		s.SetModelVersion("gpt-5-mini")
-		_, reason := s.Lookup(get(1))
-		assert.Equal(t, speccache.ReasonModelVersion, reason)
-		assert.EqualValues(t, 2, c.Stats().ModelVersions)
+		assert.EqualValues(t, 1, c.Stats().ModelVersions)
 		assert.Contains(t, s.Explain(), "model version")
+	})
+}
+
+func TestVersionedSessionsOnDifferentModelsLoseNoHitToEachOther(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, a := open(t, gets(&tool{}), config{ModelVersion: "a"})
+		b := c.Open(opening{Scope: "test", ModelVersion: "b"})
+		defer b.Close()
+		assert.Equal(t, speccache.ReasonAbsent, must(t, a, get(1)).Reason)
+		assert.Equal(t, speccache.ReasonModelVersion, must(t, b, get(1)).Reason)
+		for range 3 {
+			assert.Equal(t, speccache.Hit, must(t, a, get(1)).Outcome)
+			assert.Equal(t, speccache.Hit, must(t, b, get(1)).Outcome)
+		}
+		a.SetModelVersion("b")
+		assert.Equal(t, speccache.Hit, must(t, a, get(1)).Outcome, "what was read for b is for a now, too")
+		a.SetModelVersion("a")
+		assert.Equal(t, speccache.Hit, must(t, a, get(1)).Outcome, "and back")
+	})
+}
+
+func TestVersionedAnUpgradeHidesEveryOlderEntryAlsoFromNewSessions(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, s := open(t, gets(&tool{}), config{})
+		s.SetModelVersion("model (served: 1)")
+		for i := range 20 {
+			must(t, s, get(i))
+		}
+		next := c.Open(opening{Scope: "test", ModelVersion: "model (served: 2)"})
+		defer next.Close()
+		for i := range 20 {
+			assert.Equal(t, speccache.ReasonModelVersion, must(t, next, get(i)).Reason)
+			assert.Equal(t, speccache.Hit, must(t, next, get(i)).Outcome)
+		}
 	})
 }
 
