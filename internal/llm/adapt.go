@@ -1,7 +1,6 @@
 package llm
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -67,21 +66,20 @@ func LeastEffort(model string) string {
 }
 
 // Adapt returns a request that its model accepts and that says the same as far
-// as possible. The limit of tokens goes where the model looks for it, and
-// messages without content get some. A reasoning model's request loses what it
-// can't have: temperature, penalties, probabilities, stop words, further
-// choices. Efforts that a model lacks become the nearest that it has.
+// as possible. Messages without content get some. A reasoning model's request
+// loses what it can't have: temperature, penalties, probabilities, stop words,
+// further choices. Efforts that a model lacks become the nearest that it has.
+//
+// Limit tokens with MaxCompletionTokens, whatever the model. An HTTPClient
+// gives the limit its older name where models are not OpenAI's.
 //
 // The error is an *Error of class Unsupported: tools can't be dropped.
 func Adapt(req openai.ChatCompletionRequest) (openai.ChatCompletionRequest, error) {
 	req.Messages = filled(req.Messages)
 	f, known := familyOf(req.Model)
-	limit := cmp.Or(req.MaxCompletionTokens, req.MaxTokens)
-	if !known { // many servers know the older name only
-		req.MaxTokens, req.MaxCompletionTokens = limit, 0
+	if !known {
 		return req, nil
 	}
-	req.MaxTokens, req.MaxCompletionTokens = 0, limit
 	req.ReasoningEffort = f.effort(req)
 	if err := f.refuse(req); err != nil {
 		return req, err

@@ -231,7 +231,7 @@ func (c *HTTPClient) rewrite(req *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("llm: reading the request: %w", err)
 	}
-	if len(c.extra)+len(more) > 0 || bytes.Contains(text, []byte(":1e-45")) {
+	if len(c.extra)+len(more) > 0 || needsRewriting(text) {
 		if text, err = withFields(text, c.extra, more); err != nil {
 			return err
 		}
@@ -242,8 +242,12 @@ func (c *HTTPClient) rewrite(req *http.Request) error {
 	return nil
 }
 
-// withFields returns a JSON object with zeros where Zero stands, and with more
-// fields.
+func needsRewriting(body []byte) bool {
+	return bytes.Contains(body, []byte(`:1e-45`)) || bytes.Contains(body, []byte(`"max_completion_tokens":`))
+}
+
+// withFields returns a JSON object with zeros where Zero stands, its limit of
+// tokens by the right name, and more fields.
 func withFields(text []byte, extra ...map[string]any) ([]byte, error) {
 	var kept map[string]json.RawMessage
 	if err := json.Unmarshal(text, &kept); err != nil {
@@ -256,8 +260,19 @@ func withFields(text []byte, extra ...map[string]any) ([]byte, error) {
 			fields[name] = 0
 		}
 	}
+	renameLimit(fields, string(kept["model"]))
 	for _, more := range extra {
 		maps.Copy(fields, more)
 	}
 	return json.Marshal(fields)
+}
+
+// renameLimit gives the limit of tokens the name that servers of other models
+// than OpenAI's know: they ignore the newer one, and answer without end.
+func renameLimit(fields map[string]any, model string) {
+	limit, ok := fields["max_completion_tokens"]
+	if _, known := familyOf(strings.Trim(model, `"`)); ok && !known {
+		fields["max_tokens"] = limit
+		delete(fields, "max_completion_tokens")
+	}
 }

@@ -31,7 +31,7 @@ func (s *Server) session(req Request, model Model, answer Answer) *session {
 	text := prompt(req.ChatCompletionRequest)
 	d.prompt = Tokens(text)
 	d.cached = s.cached(req.Model, text)
-	d.answer = cropped(answer, req.limit())
+	d.answer = cropped(answer, req.Limit())
 	d.output = d.answer.tokens()
 	return d
 }

@@ -17,7 +17,7 @@ type Endpoint struct {
 	key      string
 	dial     func(context.Context, string, string) (net.Conn, error)
 	server   *http.Server
-	handlers sync.WaitGroup
+	handlers handlers
 	serving  sync.WaitGroup
 
 	mu      sync.Mutex // guards clients
@@ -43,9 +43,10 @@ func (s *Server) Pipe() *Endpoint {
 func (s *Server) serve(l net.Listener, url string, dial func(context.Context, string, string) (net.Conn, error)) *Endpoint {
 	e := &Endpoint{URL: url, key: s.opts.Key, dial: dial}
 	e.server = &http.Server{ConnState: s.ConnState, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		e.handlers.Add(1)
-		defer e.handlers.Done()
-		s.ServeHTTP(w, r)
+		if e.handlers.enter() {
+			defer e.handlers.leave()
+			s.ServeHTTP(w, r)
+		}
 	})}
 	e.serving.Go(func() { _ = e.server.Serve(l) })
 	return e
@@ -82,10 +83,52 @@ func (e *Endpoint) Transport() *http.Transport {
 func (e *Endpoint) Close() {
 	_ = e.server.Close()
 	e.serving.Wait()
-	e.handlers.Wait()
+	e.handlers.end()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, c := range e.clients {
 		c.CloseIdleConnections()
 	}
+}
+
+// handlers counts the requests that are being served. Unlike with a WaitGroup,
+// they may come while somebody waits for their end.
+type handlers struct {
+	mu    sync.Mutex // guards what follows
+	n     int
+	ended chan struct{} // nil: not ending
+}
+
+func (h *handlers) enter() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ended != nil {
+		return false
+	}
+	h.n++
+	return true
+}
+
+func (h *handlers) leave() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.n--
+	if h.ended != nil && h.n == 0 {
+		close(h.ended)
+	}
+}
+
+// end lets nobody in any more and waits until all have left.
+func (h *handlers) end() { <-h.ending() }
+
+func (h *handlers) ending() <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ended == nil {
+		h.ended = make(chan struct{})
+		if h.n == 0 {
+			close(h.ended)
+		}
+	}
+	return h.ended
 }

@@ -32,8 +32,15 @@ func (r Request) Field(name string) string {
 	return string(fields[name])
 }
 
-func (r Request) limit() int {
-	return max(r.MaxTokens, r.MaxCompletionTokens)
+// Limit returns the most tokens that an answer may have, by either name; 0 is
+// no limit.
+func (r Request) Limit() int {
+	var limits struct {
+		Old int `json:"max_tokens"`
+		New int `json:"max_completion_tokens"`
+	}
+	_ = json.Unmarshal(r.Body, &limits)
+	return max(limits.Old, limits.New)
 }
 
 // Tokens is the number of tokens in a text: one for each 4 characters begun.

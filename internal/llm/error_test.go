@@ -1,0 +1,148 @@
+package llm_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	openai "github.com/sashabaranov/go-openai"
+	"github.com/speccache/speccache-go/internal/llm"
+	"github.com/speccache/speccache-go/internal/llmsim"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestWhatServersSayHasAClass(t *testing.T) {
+	openAI := func(code, message string) string {
+		return fmt.Sprintf(`{"error":{"message":%q,"type":"x","param":null,"code":%q}}`, message, code)
+	}
+	for name, c := range map[string]struct {
+		status int
+		body   string
+		want   llm.Class
+	}{
+		"OpenAI, no key":          {401, openAI("", "You didn't provide an API key."), llm.Auth},
+		"OpenAI, quota":           {429, openAI("insufficient_quota", "You exceeded your current quota"), llm.Quota},
+		"OpenAI, rate":            {429, openAI("rate_limit_exceeded", "Rate limit reached for requests"), llm.RateLimit},
+		"OpenAI, length":          {400, openAI("context_length_exceeded", "This model's maximum context length is 8192 tokens."), llm.TooLong},
+		"OpenAI, parameter":       {400, openAI("unsupported_parameter", "Unsupported parameter: 'temperature'"), llm.Unsupported},
+		"OpenAI, streaming":       {400, openAI("unsupported_value", "Your organization must be verified to stream this model."), llm.Unsupported},
+		"OpenAI, other":           {400, openAI("", "Invalid value: 'x'."), llm.BadRequest},
+		"OpenAI, model":           {404, openAI("model_not_found", "The model `x` does not exist"), llm.NotFound},
+		"OpenAI, busy":            {503, openAI("", "The engine is currently overloaded"), llm.Overloaded},
+		"Anthropic, busy":         {529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, llm.Overloaded},
+		"Anthropic, credit":       {400, `{"error":{"type":"invalid_request_error","message":"Your credit balance is too low"}}`, llm.Quota},
+		"Gemini, key":             {400, `[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}]`, llm.Auth},
+		"vLLM, model":             {404, `{"object":"error","message":"The model 'x' does not exist.","type":"NotFoundError","param":null,"code":404}`, llm.NotFound},
+		"vLLM, tools":             {400, `{"object":"error","message":"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set","code":400}`, llm.Unsupported},
+		"vLLM, length":            {400, `{"object":"error","message":"This model's maximum context length is 4096 tokens. However, you requested 5000","code":400}`, llm.TooLong},
+		"llama.cpp, loading":      {503, `{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}`, llm.Overloaded},
+		"llama.cpp, length":       {400, `{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}`, llm.TooLong},
+		"llama.cpp, tools":        {500, `{"error":{"code":500,"message":"tools param requires --jinja flag","type":"server_error"}}`, llm.Unsupported},
+		"llama-cpp-python, path":  {404, `{"detail":"Not Found"}`, llm.NotFound},
+		"llama-cpp-python, input": {422, `{"detail":[{"loc":["body"],"msg":"field required"}]}`, llm.BadRequest},
+		"Ollama, tools":           {400, `{"error":{"message":"registry.ollama.ai/library/gemma does not support tools","type":"api_error"}}`, llm.Unsupported},
+		"Ollama, text":            {404, `{"error":"model \"x\" not found, try pulling it first"}`, llm.NotFound},
+		"LiteLLM, budget":         {400, `{"error":{"message":"Budget has been exceeded! Current cost: 1","type":"budget_exceeded","code":"400"}}`, llm.Quota},
+		"OpenRouter, credit":      {402, `{"error":{"message":"Insufficient credits","code":402}}`, llm.Quota},
+		"a proxy":                 {413, "too large", llm.TooLong},
+		"another path":            {405, "", llm.NotFound},
+		"moved":                   {301, "", llm.NotFound},
+		"forbidden":               {403, "", llm.Auth},
+		"slow":                    {408, "", llm.Timeout},
+		"not there yet":           {501, "", llm.Unsupported},
+		"broken":                  {500, "", llm.Server},
+		"gateway":                 {504, llmsim.HTML, llm.Server},
+		"odd":                     {599, "\x00\xff", llm.Server},
+		"teapot":                  {418, "null", llm.BadRequest},
+	} {
+		t.Run(name, func(t *testing.T) {
+			both(t, func(t *testing.T, seen func(*openai.Client) llm.Completer) {
+				_, err := collect(t.Context(), seen(canned(c.status, "application/json", c.body)), ask("m", "what?"))
+				e := failed(t, c.want, err)
+				assert.Equal(t, c.status, e.Status)
+				assert.NotContains(t, e.Error(), "$")
+			})
+		})
+	}
+}
+
+func TestErrorsOfOtherClientsHaveAClassToo(t *testing.T) {
+	for want, err := range map[llm.Class]error{
+		llm.Canceled:    fmt.Errorf("sending: %w", context.Canceled),
+		llm.Timeout:     fmt.Errorf("sending: %w", context.DeadlineExceeded),
+		llm.RateLimit:   fmt.Errorf("sending: %w", &openai.APIError{HTTPStatusCode: 429, Message: "slow down"}),
+		llm.Overloaded:  &openai.RequestError{HTTPStatusCode: 503},
+		llm.Truncated:   fmt.Errorf("reading: %w", io.ErrUnexpectedEOF),
+		llm.Unsupported: openai.ErrReasoningModelLimitationsOther,
+		llm.BadRequest:  openai.ErrContentFieldsMisused,
+		llm.Network:     errors.New("something"),
+		llm.Quota:       &llm.Error{Class: llm.Quota},
+		"":              nil,
+	} {
+		assert.Equal(t, want, llm.Classify(err), "%v", err)
+	}
+	assert.Equal(t, llm.Timeout, llm.Classify(&net.DNSError{IsTimeout: true}))
+	assert.Equal(t, llm.Network, llm.Classify(&net.DNSError{IsNotFound: true}))
+	assert.Nil(t, llm.Explain(nil))
+}
+
+func TestAnErrorNeverHoldsAKey(t *testing.T) {
+	for _, text := range []string{
+		"Incorrect API key provided: sk-proj-abcdefgh12345. You can find yours at …",
+		"bad header Authorization: Bearer abcdef.ghi",
+		"API key not valid: AIzaSyA1234567890abcdef",
+		"unknown token my-own-key",
+	} {
+		client := llm.NewClientWith(llm.Config{Key: "my-own-key"}, llm.Over(says{401, "text/plain", text}, llm.HTTPConfig{}))
+		_, err := collect(t.Context(), client, ask("m", "what?"))
+		failed(t, llm.Auth, err)
+		assert.NotRegexp(t, `abcdef|my-own`, err.Error())
+		assert.Contains(t, err.Error(), "[key]")
+	}
+}
+
+func TestAnErrorQuotesTheServerBriefly(t *testing.T) {
+	_, err := collect(t.Context(), canned(400, "text/plain", "ä\n"+string(make([]byte, 1<<20))), ask("m", "what?"))
+	assert.Less(t, len(err.Error()), 1000)
+}
+
+func TestWhoeverEndsARequestGetsTheReasonBack(t *testing.T) {
+	both(t, func(t *testing.T, seen func(*openai.Client) llm.Completer) {
+		piped(t, llmsim.Options{Answer: func(llmsim.Request) llmsim.Answer { return llmsim.Answer{Fault: llmsim.Fault{Hang: true}} }},
+			func(t *testing.T, _ *llmsim.Server, at *llmsim.Endpoint) {
+				why := errors.New("the target has acted")
+				ctx, cancel := context.WithCancelCause(t.Context())
+				time.AfterFunc(time.Second, func() { cancel(why) })
+				_, err := collect(ctx, seen(at.Client()), ask("m", "what?"))
+				failed(t, llm.Canceled, err)
+				require.ErrorIs(t, err, why)
+				require.ErrorIs(t, err, context.Canceled)
+
+				ctx, stop := context.WithTimeout(t.Context(), time.Second)
+				defer stop()
+				_, err = collect(ctx, seen(at.Client()), ask("m", "what?"))
+				failed(t, llm.Timeout, err)
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+			})
+	})
+}
+
+func TestARedirectIsNotFollowedWithTheKey(t *testing.T) {
+	c := llm.NewClientWith(llm.Config{}, llm.Over(redirects{}, llm.HTTPConfig{}))
+	_, err := collect(t.Context(), c, ask("m", "what?"))
+	failed(t, llm.NotFound, err)
+}
+
+type redirects struct{}
+
+func (redirects) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := says{status: http.StatusPermanentRedirect}.RoundTrip(req)
+	resp.Header.Set("Location", "https://elsewhere.example/v1")
+	return resp, err
+}
