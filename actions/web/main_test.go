@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime/metrics"
 	"testing"
 
 	"github.com/speccache/speccache-go/actions"
@@ -72,4 +73,11 @@ func shared(t testing.TB, path ...string) string {
 		t.Skipf("no shared data: %v; set SPECCACHE_SHARED to its folder", err)
 	}
 	return name
+}
+
+// allocated returns the bytes that the process has allocated so far.
+func allocated() uint64 {
+	s := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(s)
+	return s[0].Value.Uint64()
 }

@@ -21,9 +21,10 @@ type Page struct {
 
 	html  string
 	bytes int
-	text  int // bytes of text in html, about
+	text  int // bytes that its text may take
 	title string
 	links []Link
+	urls  int // bytes of their URLs; many links share one
 	refs  *resolver
 
 	// What only some readers want is made when the first one asks.
@@ -65,7 +66,7 @@ func (p *Page) scan() error {
 	if err != nil {
 		return err
 	}
-	p.title, p.text, p.refs = s.title, s.text, r
+	p.title, p.refs = s.title, r
 	k := linker{page: p.url, resolver: r, seen: make(map[string]Link, len(s.links))}
 	for _, a := range s.links {
 		if l, ok := k.link(a); ok {
@@ -75,6 +76,8 @@ func (p *Page) scan() error {
 			return fmt.Errorf("web: %s: %w: its links take more than %d bytes", p.url, ErrTooLarge, maxLinkBytes)
 		}
 	}
+	p.urls = k.bytes
+	p.text = s.maxText(p.html, p.links)
 	return nil
 }
 
@@ -146,7 +149,7 @@ func (p *Page) Links() []Link {
 // View returns the page for predictors: its title, its text as Markdown, and
 // the links as choices. Each label occurs once for every URL that it leads to;
 // links without a label, and those to a place on the page itself, are no
-// choices. The view is made once: do not change it.
+// choices. The choices are a copy.
 func (p *Page) View() actions.View {
 	if p == nil {
 		return actions.View{}
@@ -154,7 +157,9 @@ func (p *Page) View() actions.View {
 	p.viewOnce.Do(func() {
 		p.view = actions.View{Title: p.title, Text: p.Markdown(), Choices: p.choices()}
 	})
-	return p.view
+	v := p.view
+	v.Choices = slices.Clone(v.Choices)
+	return v
 }
 
 func (p *Page) choices() []actions.Choice {
@@ -178,10 +183,9 @@ func (p *Page) Size() int {
 		return 0
 	}
 	const page, link = 2 << 10, 400 // structs, slices, and two maps
-	size := page + len(p.html) + p.text
+	size := page + len(p.html) + p.text + 2*p.urls
 	for i := range p.links {
-		l := &p.links[i]
-		size += link + 3*len(l.URL) + 2*len(l.Label)
+		size += link + 2*len(p.links[i].Label)
 	}
 	for key, values := range p.header {
 		size += len(key) + len(strings.Join(values, ""))

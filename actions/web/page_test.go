@@ -182,8 +182,10 @@ func TestReadersCannotChangeAPage(t *testing.T) {
 	p := parse(t, home, `<a href=/a>A</a>`)
 	p.Links()[0].Label = "changed"
 	assert.Equal(t, "A", p.Links()[0].Label)
+	p.View().Choices[0].Label = "changed"
+	_ = append(p.View().Choices[:0], actions.Choice{Label: "changed"})
+	assert.Equal(t, "A", p.View().Choices[0].Label)
 	size := p.Size()
-	_ = p.View()
 	_, _ = p.Click("A")
 	assert.Equal(t, size, p.Size())
 	assert.Greater(t, size, len(p.HTML()))
@@ -257,6 +259,7 @@ func TestALongBaseDoesNotMultiplyThePage(t *testing.T) {
 	assert.Less(t, len(p.Markdown()), 64<<10+5*len(p.HTML()))
 	assert.Contains(t, p.Markdown(), "x999")
 	p = parse(t, home, base+strings.Repeat(`<a href=a>x</a>`, 10_000)) // the same one
+	assert.Less(t, p.Size(), 6<<20, "what links share is counted once")
 	assert.Less(t, len(p.Markdown()), 64<<10+5*len(p.HTML()))
 }
 

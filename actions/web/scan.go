@@ -10,10 +10,12 @@ import (
 // A scan is what a page needs before anybody reads it. It is taken from the
 // stream of tokens, at a third of what building the tree would cost.
 type scan struct {
-	title string
-	base  string // of the first <base href>
-	links []anchor
-	text  int // bytes of text, about
+	title  string
+	base   string // of the first <base href>
+	links  []anchor
+	text   int // bytes of text, about
+	tags   int // start tags
+	blocks int // of which begin a line
 }
 
 // An anchor is a link as it stands in the markup.
@@ -89,7 +91,9 @@ func (s *scanner) addAlt(text string) {
 func (s *scanner) startTag(selfClosing bool) {
 	name, more := s.z.TagName()
 	tag := atom.Lookup(name)
+	s.out.tags++
 	if blocks[tag] {
+		s.out.blocks++
 		s.foreign = 0 // as in browsers, an unclosed drawing ends here
 		s.separate()
 	}
