@@ -12,7 +12,6 @@ import (
 // consider runs a guess if nothing speaks against it.
 func (d *draft[O]) consider(p actions.Prediction) {
 	s := d.s
-	s.countUsage(p.Usage)
 	if p.Action == (actions.Action{}) {
 		return // only news of what the draft has cost
 	}
@@ -21,6 +20,10 @@ func (d *draft[O]) consider(p actions.Prediction) {
 		return
 	}
 	rule := s.c.env.Rules[a.Name()]
+	if s.c.shadow() {
+		s.foresee(a, rule)
+		return
+	}
 	if !s.c.permits.acquire(d.ctx, s, d.step) {
 		s.count(cCrowdedGuesses, 1)
 		return
@@ -106,14 +109,19 @@ func (d *draft[O]) launch(a actions.Action, rule actions.Rule, p actions.Predict
 		cancel()
 		return false
 	}
+	if !s.take(requestsAhead) {
+		cancel()
+		return false
+	}
 	if e, g := s.claim(f); d.known(e, g, "") {
+		s.giveBack(requestsAhead)
 		cancel()
 		return false
 	}
 	s.count(cSpeculated, 1)
 	s.tell(f, EventAhead)
 	s.c.permits.add(f)
-	if s.over() || f.stamp != f.scope.stamp() {
+	if s.over() || s.c.shadow() || f.stamp != f.scope.stamp() {
 		f.giveUp() // whoever saw to that may not have seen f
 	}
 	d.runs.Go(func() error {

@@ -24,6 +24,7 @@ type Cache[O any] struct {
 	permits *permits[O]
 	latency latencies
 	events  *events // nil without a hook
+	meter   meter
 
 	lastSession atomic.Uint64
 
@@ -34,6 +35,8 @@ type Cache[O any] struct {
 	work     sync.WaitGroup // the cache's goroutines
 	sessions map[*Session[O]]struct{}
 	past     counts // of sessions that are over
+	failures failures
+	warned   time.Duration // when a draft's failure was last logged; 0: never
 	closing  sync.Once
 }
 
@@ -125,20 +128,27 @@ func (c *Cache[O]) advance(sc *scope) {
 	c.killAhead(func(f *flight[O]) bool { return f.scope == sc })
 }
 
-// SetMode changes the mode. Off stops drafts and cancels runs ahead that
-// nobody waits for; what is kept stays, and is found again after On.
+// SetMode changes the mode. Off and Shadow cancel runs ahead that nobody waits
+// for, Off stops drafts; what is kept stays, and is found again after On. A
+// value that is no mode means Off.
 func (c *Cache[O]) SetMode(m Mode) {
+	if m < On || m > Off {
+		m = Off
+	}
 	c.mode.Store(int32(m))
-	if m != Off {
+	if m == On {
 		return
 	}
-	for _, s := range c.openSessions() {
-		s.stopDrafts()
+	if m == Off {
+		for _, s := range c.openSessions() {
+			s.stopDrafts()
+		}
 	}
 	c.permits.each(func(f *flight[O]) { f.giveUp() })
 }
 
-func (c *Cache[O]) off() bool { return Mode(c.mode.Load()) == Off }
+func (c *Cache[O]) off() bool    { return Mode(c.mode.Load()) == Off }
+func (c *Cache[O]) shadow() bool { return Mode(c.mode.Load()) == Shadow }
 
 func (c *Cache[O]) openSessions() []*Session[O] {
 	c.mu.Lock()
@@ -154,8 +164,10 @@ func (c *Cache[O]) Stats() Stats {
 	for s := range c.sessions {
 		s.counts.addTo(&sum)
 	}
+	failures := maps.Clone(c.failures)
 	c.mu.Unlock()
 	st := newStats(sum)
+	st.DraftFailures = failures
 	st.Entries = c.store.index.Size()
 	st.WindowBytes = c.store.window.used()
 	st.Drops = c.store.dropStats()

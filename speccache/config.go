@@ -3,6 +3,7 @@ package speccache
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"time"
 
@@ -16,6 +17,10 @@ type Mode int32
 const (
 	// On guesses, runs ahead, remembers and serves.
 	On Mode = iota
+	// Shadow guesses, and counts what would have been hit, but runs nothing
+	// ahead and serves nothing: every action runs when the target asks. It is
+	// for trying a predictor in production. Drafts cost what they cost.
+	Shadow
 	// Off is a plain pass-through: every action runs when the target asks.
 	Off
 )
@@ -25,6 +30,8 @@ func (m Mode) String() string {
 	switch m {
 	case On:
 		return "on"
+	case Shadow:
+		return "shadow"
 	case Off:
 		return "off"
 	}
@@ -76,6 +83,12 @@ type Config[O any] struct {
 	// step; the rest is ristretto's. 0 means 64 MiB.
 	MaxBytes int64
 
+	// SessionLimits, ScopeLimits and CacheLimits cap what speculation may cost
+	// one session, all sessions of a scope for as long as the cache knows it,
+	// and all together. Zero fields mean those of DefaultSessionLimits,
+	// DefaultScopeLimits and DefaultCacheLimits.
+	SessionLimits, ScopeLimits, CacheLimits Limits
+
 	// ModelVersion is the target's model version where a session states none.
 	// Empty means that it is not known yet.
 	ModelVersion string
@@ -85,7 +98,11 @@ type Config[O any] struct {
 	// behind, events are dropped, and Stats counts them. Nil: no events.
 	OnEvent func(Event)
 
-	// ShowArgs lets events carry the arguments of actions and the texts of
+	// Logger is told, as a warning, that drafts fail, at most once a minute,
+	// and that a limit was reached. Nil: nothing is logged.
+	Logger *slog.Logger
+
+	// ShowArgs lets events and the log carry the arguments of actions and the texts of
 	// errors, which may hold what a user typed. Off, events name actions
 	// without arguments, and errors by their type. Turn it on to look for a
 	// fault.
@@ -95,8 +112,8 @@ type Config[O any] struct {
 // withDefaults returns cfg with its zero values replaced, or an error that
 // names the field at fault.
 func (cfg Config[O]) withDefaults() (Config[O], error) {
-	if cfg.Mode != On && cfg.Mode != Off {
-		return cfg, fmt.Errorf("speccache: Config.Mode: %v is no mode: want On or Off", cfg.Mode)
+	if cfg.Mode < On || cfg.Mode > Off {
+		return cfg, fmt.Errorf("speccache: Config.Mode: %v is no mode: want On, Shadow or Off", cfg.Mode)
 	}
 	if err := setDefault("TopN", &cfg.TopN, DefaultTopN); err != nil {
 		return cfg, err
@@ -104,7 +121,11 @@ func (cfg Config[O]) withDefaults() (Config[O], error) {
 	if cfg.TopN > maxTopN {
 		return cfg, fmt.Errorf("speccache: Config.TopN is %d: at most %d guesses of a step make sense", cfg.TopN, maxTopN)
 	}
-	return cfg, errors.Join(
+	var session, scope, cache error
+	cfg.SessionLimits, session = cfg.SessionLimits.withDefaults("SessionLimits", DefaultSessionLimits)
+	cfg.ScopeLimits, scope = cfg.ScopeLimits.withDefaults("ScopeLimits", DefaultScopeLimits)
+	cfg.CacheLimits, cache = cfg.CacheLimits.withDefaults("CacheLimits", DefaultCacheLimits)
+	return cfg, errors.Join(session, scope, cache,
 		setDefault("MaxAhead", &cfg.MaxAhead, DefaultMaxAhead),
 		setDefault("MaxAheadSession", &cfg.MaxAheadSession, 2*cfg.TopN),
 		setDefault("AheadTimeout", &cfg.AheadTimeout, DefaultAheadTimeout),

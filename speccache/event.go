@@ -3,6 +3,8 @@ package speccache
 import (
 	"sync/atomic"
 	"time"
+
+	"github.com/speccache/speccache-go/actions"
 )
 
 // EventKind says what an event is about.
@@ -19,6 +21,8 @@ const (
 	EventRefused EventKind = "refused"
 	// EventDraft: the predictor has ended, or was stopped.
 	EventDraft EventKind = "draft"
+	// EventLimit: one of Config's Limits was reached, for the first time.
+	EventLimit EventKind = "limit"
 	// EventUndeclared: the session met an action without a rule, for the first
 	// time by that name. It is the likeliest reason for a hit rate of zero.
 	EventUndeclared EventKind = "undeclared"
@@ -55,6 +59,10 @@ type Event struct {
 	Source string
 	Rank   int
 	Took   time.Duration // of runs that landed, and of drafts
+
+	// Of drafts: what they cost, and the class of their failure.
+	Usage actions.Usage
+	Class string
 
 	// Err is the failure of an action, a run ahead or a draft, or why a guess
 	// was refused. Texts of tools may hold what a user typed: without

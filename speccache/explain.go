@@ -20,6 +20,8 @@ type trouble struct {
 	policy     string         // refusal
 	draft      string         // error
 	ahead      string         // error of a run ahead that was not cancelled
+	limit      string         // that was reached
+	failures   failures       // of drafts, by class
 }
 
 // maxUndeclared is how many names of undeclared actions are remembered.
@@ -78,6 +80,7 @@ func (s *Session[O]) Explain() string {
 	s.mu.Lock()
 	t := s.trouble
 	t.undeclared = maps.Clone(t.undeclared)
+	t.failures = nil
 	s.mu.Unlock()
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s, %s, %s.", count(st.Lookups, "lookup"),
@@ -116,8 +119,11 @@ func (s *Session[O]) explainMode(st Stats) (causes []string) {
 		causes = append(causes, "The session is closed: every action runs when it is asked for.")
 	case s.c.off():
 		causes = append(causes, "The mode is off: every action runs when it is asked for. Turn it on with SetMode(On).")
+	case s.c.shadow():
+		causes = append(causes, fmt.Sprintf("The mode is shadow: nothing runs ahead or is served. With On there would have been "+
+			"%s and %s, and %v less waiting.", count(st.Shadow.Hits, "hit"), count(st.Shadow.Joins, "join"), st.Shadow.Hidden))
 	case st.MissReasons[ReasonMode] > 0:
-		causes = append(causes, fmt.Sprintf("%s while the mode was off.", count(st.MissReasons[ReasonMode], "lookup")))
+		causes = append(causes, fmt.Sprintf("%s while the mode was off or shadow.", count(st.MissReasons[ReasonMode], "lookup")))
 	}
 	return causes
 }
@@ -166,6 +172,9 @@ func (s *Session[O]) explainDrafts(st Stats, t trouble) (causes []string) {
 	}
 	if st.DraftsFailed > 0 {
 		causes = append(causes, fmt.Sprintf("%d of %s failed; the last: %s.", st.DraftsFailed, drafts, t.draft))
+	}
+	if st.Limited > 0 {
+		causes = append(causes, fmt.Sprintf("Guessing has ended: %s. Config has the limits.", t.limit))
 	}
 	if st.DraftsEmpty > 0 {
 		causes = append(causes, fmt.Sprintf("%d of %s had no guess. Does the view that the predictor gets have choices, "+

@@ -46,7 +46,7 @@ func (s *Session[O]) Lookup(a actions.Action) (Entry[O], Reason) {
 }
 
 func (s *Session[O]) find(k *call[O], id key, rule actions.Rule) (Entry[O], Reason) {
-	if s.over() {
+	if s.over() || s.c.shadow() {
 		s.countMiss(ReasonMode)
 		return Entry[O]{}, ReasonMode
 	}

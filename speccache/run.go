@@ -151,6 +151,8 @@ func (s *Session[O]) read(ctx context.Context, k *call[O], r *Result[O], rule ac
 	switch {
 	case s.over():
 		return s.bypass(ctx, k, r, ReasonMode)
+	case s.c.shadow():
+		return s.watch(ctx, k, r, rule)
 	case ctx.Err() != nil: // what the executor makes of it is its own affair
 		return s.bypass(ctx, k, r, ReasonBypass)
 	}

@@ -2,6 +2,7 @@ package speccache
 
 import (
 	"context"
+	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -28,18 +29,20 @@ type Session[O any] struct {
 	closed   atomic.Bool
 
 	ahead int // runs ahead; guarded by permits.mu
+	meter meter
 
 	// mu guards what follows. No user code runs under it.
-	mu      sync.Mutex
-	refs    int                    // the open session, its calls, and its drivers
-	steps   []actions.Step[O]      // replaced, never changed: states share it
-	open    int                    // calls of Do that have not returned
-	pending []*call[O]             // the step's calls, in call order
-	drafts  map[*draft[O]]struct{} // asked about the present step
-	asking  int                    // predictors that have not returned
-	waiting context.Context        // of a draft that waits for one of them; nil if none does
-	failing map[uint64]failure     // by key hash: guesses that ran ahead in vain
-	trouble trouble
+	mu       sync.Mutex
+	refs     int                    // the open session, its calls, and its drivers
+	steps    []actions.Step[O]      // replaced, never changed: states share it
+	open     int                    // calls of Do that have not returned
+	pending  []*call[O]             // the step's calls, in call order
+	drafts   map[*draft[O]]struct{} // asked about the present step
+	asking   int                    // predictors that have not returned
+	waiting  context.Context        // of a draft that waits for one of them; nil if none does
+	failing  map[uint64]failure     // by key hash: guesses that ran ahead in vain
+	foreseen map[uint64]foreseen    // by key hash: guesses in Shadow mode
+	trouble  trouble
 }
 
 // What a session keeps of its steps, at least. It keeps up to maxObservations
@@ -203,7 +206,11 @@ func (s *Session[O]) ID() uint64 { return s.id }
 func (s *Session[O]) Stats() Stats {
 	var sum [counters]int64
 	s.counts.addTo(&sum)
-	return newStats(sum)
+	st := newStats(sum)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st.DraftFailures = maps.Clone(s.trouble.failures)
+	return st
 }
 
 // Close ends the session: its drafts are stopped, and its runs ahead that

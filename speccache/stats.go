@@ -86,7 +86,13 @@ const (
 	cCachedTokens
 	cOutputTokens
 	cVersions
-	cMisses // one for each of reasons, from here on
+	cLimited
+	cShadowHits
+	cShadowJoins
+	cShadowUsed
+	cShadowSpeculated
+	cShadowHidden // ns
+	cMisses       // one for each of reasons, from here on
 
 	counters = cMisses + counter(len(reasons))
 )
@@ -132,8 +138,17 @@ type Stats struct {
 	// asked, since two earlier ones had been stopped and had not returned when
 	// the target acted.
 	Drafts, DraftsLate, DraftsFailed, DraftsEmpty, DraftsSkipped int64
+	// DraftFailures splits DraftsFailed by class: "panic", "goexit",
+	// "timeout", what errors with a method ErrorClass() string say, and
+	// "other".
+	DraftFailures map[string]int64
 	// Usage is what the drafts cost.
 	Usage actions.Usage
+	// Limited is how many drafts and guesses one of the Limits has ended.
+	Limited int64
+
+	// Shadow is what would have happened while the mode was Shadow.
+	Shadow ShadowStats
 
 	// Guesses is what the drafts and Speculate proposed, and what became of
 	// it. The rest ran ahead.
@@ -162,6 +177,20 @@ type Stats struct {
 	Drops       DropStats
 	// EventsDropped were more than OnEvent could take.
 	EventsDropped int64
+}
+
+// ShadowStats counts what the mode On would have done. The target's lookups
+// are in Stats, as misses for their mode.
+type ShadowStats struct {
+	// Hits and Joins: the action had run ahead to its end or was resident; it
+	// would still have been running.
+	Hits, Joins int64
+	// Ahead of them were guessed; Speculated is how many guesses would have
+	// run.
+	Ahead, Speculated int64
+	// Hidden is what would not have been waited for, as each action's own run
+	// took.
+	Hidden time.Duration
 }
 
 // GuessStats says what became of guesses.
@@ -221,7 +250,11 @@ func newStats(n [counters]int64) Stats {
 		FailedAhead: n[cFailed], CancelledAhead: n[cCancelled], NotKeptAhead: n[cNotKept],
 		WastedBytes:   max(0, n[cEndedBytes]-n[cUsedBytes]),
 		WastedTime:    time.Duration(max(0, n[cEndedTime]-n[cUsedTime])),
-		ModelVersions: n[cVersions],
+		ModelVersions: n[cVersions], Limited: n[cLimited],
+		Shadow: ShadowStats{
+			Hits: n[cShadowHits], Joins: n[cShadowJoins], Ahead: n[cShadowUsed],
+			Speculated: n[cShadowSpeculated], Hidden: time.Duration(n[cShadowHidden]),
+		},
 	}
 	for i, r := range reasons {
 		if k := n[cMisses+counter(i)]; k > 0 {

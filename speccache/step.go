@@ -31,13 +31,14 @@ type draft[O any] struct {
 	seen   map[actions.Action]bool // resolved actions
 	rank   int                     // guesses that rules and policy let pass
 	yields int
+	usage  actions.Usage
 }
 
 // Limits on what one predictor may cost a step. They are far above what a
 // useful one does.
 const (
 	maxAsking    = 2 // predictors of a session that have not returned
-	guessesPerN  = 8 // yields for each of TopN; then it is talking nonsense
+	guessesPerN  = 8 // yields for each of TopN
 	maxSpeculate = 64
 	maxDrafts    = 16 // of a session that are waiting for permits
 )
@@ -54,7 +55,7 @@ func (s *Session[O]) startDraft(ctx context.Context) {
 	}
 	state := s.state()
 	s.mu.Unlock()
-	if busy {
+	if busy || s.exhausted(draftTokens) || s.exhausted(requestsAhead) || !s.take(draftCalls) {
 		return
 	}
 	s.count(cDrafts, 1)
@@ -146,23 +147,24 @@ func (d *draft[O]) drive() {
 
 // conclude says how the guessing went, before the runs have ended.
 func (d *draft[O]) conclude(err error, took time.Duration) {
-	late := d.yields == 0 && d.ctx.Err() != nil
+	late := d.yields == 0 && d.ctx.Err() == context.Canceled
+	if err == nil && d.ctx.Err() == context.DeadlineExceeded {
+		err = d.ctx.Err()
+	}
 	d.leave()
 	if !d.predicted {
 		return
 	}
-	s := d.s
+	s, class := d.s, ""
 	switch {
 	case late:
 		s.count(cDraftsLate, 1)
 	case err != nil:
-		s.count(cDraftsFailed, 1)
-		text := brief(err)
-		s.note(func(t *trouble) { t.draft = text })
+		class = s.draftFailed(err)
 	case d.yields == 0:
 		s.count(cDraftsEmpty, 1)
 	}
-	s.emit(Event{Kind: EventDraft, Took: took, Err: s.c.errText(err)})
+	s.emit(Event{Kind: EventDraft, Took: took, Err: s.c.errText(err), Usage: d.usage, Class: class})
 }
 
 // leave says that the predictor has returned, and starts the draft that had to
@@ -183,37 +185,51 @@ func (d *draft[O]) leave() {
 	}
 }
 
-// guess ranges over the guesses until there are enough or the target acts. It
-// returns the first error that they came with.
+// guess ranges over the guesses until they end or the target acts. When there
+// are enough it goes on listening for what they cost. It returns the first
+// error that they came with.
 func (d *draft[O]) guess() (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("speccache: the predictor panicked: %v", r)
+			err = fmt.Errorf("%w: %s", errPredictor, textOf(r))
 		}
 	}()
 	if d.ctx.Err() != nil { // the target was faster than this goroutine
 		return nil
 	}
 	for p, failure := range d.guesses {
+		d.spent(p.Usage) // whatever becomes of the guess
 		if d.ctx.Err() != nil {
 			break
 		}
 		d.yields++
-		if failure == nil {
-			d.consider(p)
-		} else if err == nil {
+		switch {
+		case failure != nil && err == nil:
 			err = failure
+		case failure == nil && d.rank < d.topN:
+			d.consider(p)
 		}
-		if d.rank >= d.topN || d.yields >= guessesPerN*d.topN {
-			break
+		if d.yields >= guessesPerN*d.topN {
+			break // it is talking nonsense
 		}
 	}
 	return err
 }
 
-func (s *Session[O]) countUsage(u actions.Usage) {
-	s.count(cModelCalls, int64(max(0, u.Calls)))
-	s.count(cPromptTokens, int64(max(0, u.PromptTokens)))
-	s.count(cCachedTokens, int64(max(0, u.CachedTokens)))
-	s.count(cOutputTokens, int64(max(0, u.OutputTokens)))
+// spent counts what a draft says that it has cost.
+func (d *draft[O]) spent(u actions.Usage) {
+	u = actions.Usage{
+		Calls: max(0, u.Calls), PromptTokens: max(0, u.PromptTokens),
+		CachedTokens: max(0, u.CachedTokens), OutputTokens: max(0, u.OutputTokens),
+	}
+	d.usage.Calls += u.Calls
+	d.usage.PromptTokens += u.PromptTokens
+	d.usage.CachedTokens += u.CachedTokens
+	d.usage.OutputTokens += u.OutputTokens
+	s := d.s
+	s.count(cModelCalls, int64(u.Calls))
+	s.count(cPromptTokens, int64(u.PromptTokens))
+	s.count(cCachedTokens, int64(u.CachedTokens))
+	s.count(cOutputTokens, int64(u.OutputTokens))
+	s.useTokens(int64(u.PromptTokens) + int64(u.OutputTokens))
 }

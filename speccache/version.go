@@ -64,6 +64,7 @@ type scope struct {
 	dead atomic.Bool // nothing can be found in it any more
 
 	ahead int // runs ahead; guarded by permits.mu
+	meter meter
 
 	// seen are the model versions that something was read for, oldest first,
 	// and the last few only: they tell a changed version from a first read.

@@ -1,0 +1,70 @@
+package speccache
+
+import (
+	"context"
+	"time"
+
+	"github.com/speccache/speccache-go/actions"
+)
+
+// A foreseen action is one that would have run ahead, had the mode been On.
+type foreseen struct {
+	at    time.Duration
+	stamp stamp
+}
+
+// maxForeseen is how many a session remembers; then it starts anew.
+const maxForeseen = 1024
+
+// foresee remembers a guess instead of running it.
+func (s *Session[O]) foresee(a actions.Action, rule actions.Rule) {
+	s.count(cShadowSpeculated, 1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.foreseen == nil || len(s.foreseen) >= maxForeseen {
+		s.foreseen = map[uint64]foreseen{}
+	}
+	id := s.keyOf(a, rule).hash()
+	if _, known := s.foreseen[id]; !known {
+		s.foreseen[id] = foreseen{s.c.now(), s.scopeOf(rule).stamp()}
+	}
+}
+
+// recall returns when an action would have started to run ahead, and forgets
+// it: it would be resident from now on.
+func (s *Session[O]) recall(id key, rule actions.Rule) (at time.Duration, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f, ok := s.foreseen[id.hash()]
+	delete(s.foreseen, id.hash())
+	return f.at, ok && f.stamp == s.scopeOf(rule).stamp()
+}
+
+// watch runs a read as if there were no cache, and counts what the cache would
+// have done. The observation is kept, so that it knows.
+func (s *Session[O]) watch(ctx context.Context, k *call[O], r *Result[O], rule actions.Rule) error {
+	id := s.keyOf(r.Action, rule)
+	resident, _, _ := s.lookup(id, rule)
+	at, guessed := s.recall(id, rule)
+	r.Reason = ReasonMode
+	own := s.newFlight(id, rule)
+	err := s.runOwn(ctx, k, r, own)
+	switch {
+	case err != nil:
+	case resident != nil:
+		s.count(cShadowHits, 1)
+	case guessed:
+		s.countForeseen(own.started-at, s.since(own.started))
+	}
+	return err
+}
+
+func (s *Session[O]) countForeseen(head, took time.Duration) {
+	which := cShadowHits
+	if head < took {
+		which = cShadowJoins
+	}
+	s.count(which, 1)
+	s.count(cShadowUsed, 1)
+	s.count(cShadowHidden, int64(min(head, took)))
+}
