@@ -27,8 +27,19 @@
 // # What runs ahead
 //
 // A guess must be a link of a page that the session has seen, on the host and
-// port of one, and must not sound like an action ("/logout", "?do=delete") or
-// offer a download; see [PolicyError]. The target may visit what it likes.
+// port of one, not by http where that one came by https, and must not sound
+// like an action ("/logout", "?do=delete") or offer a download; see
+// [PolicyError]. The target may visit what it likes.
+//
+// Runs ahead take turns at a host ([Config].MaxAheadPerHost), and the target's
+// own visits never wait for them. What a host says about keeping a page is
+// heeded where it forbids or limits that: no-store, no-cache, max-age, and a
+// Vary that tells runs ahead from others.
+//
+// # Hostile pages
+//
+// Pages are a stranger's. Reading one takes time and memory in proportion to
+// its length, and its text is at most four times as long, and 64 KiB.
 //
 // # What this is not
 //

@@ -100,21 +100,11 @@ func urlOf(a actions.Action) string {
 	return args.URL
 }
 
-// fresh keeps every page as long as the rule says, except those whose host
-// said no-store.
+// fresh keeps a page as long as the rule says, or as its host says if that is
+// shorter.
 func fresh(_ actions.Action, p *Page) (maxAge time.Duration, keep bool) {
-	return 0, p != nil && !p.noStore
-}
-
-// noStore reports whether a Cache-Control header holds the directive.
-func noStore(lines []string) bool {
-	for _, line := range lines {
-		for directive := range strings.SplitSeq(line, ",") {
-			name, _, _ := strings.Cut(directive, "=")
-			if strings.EqualFold(strings.TrimSpace(name), "no-store") {
-				return true
-			}
-		}
+	if p == nil || p.life.none {
+		return 0, false
 	}
-	return false
+	return p.life.maxAge, true
 }

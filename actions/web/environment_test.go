@@ -1,8 +1,10 @@
 package web_test
 
 import (
+	"context"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/speccache/speccache-go/actions"
 	"github.com/speccache/speccache-go/actions/web"
@@ -64,29 +66,65 @@ func TestReadingRunsAheadAndNothingElseDoes(t *testing.T) {
 	assert.Nil(t, env.Clone, "pages are read-only")
 }
 
-func TestAPageThatMustNotBeStoredIsNotKept(t *testing.T) {
+func TestAPageIsKeptAsLongAsItsHostAllows(t *testing.T) {
 	f, url := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		w.Header()["Cache-Control"] = r.URL.Query()["c"]
+		w.Header()["Cache-Control"], w.Header()["Vary"] = r.URL.Query()["c"], r.URL.Query()["v"]
+		if to := r.URL.Query().Get("to"); to != "" {
+			http.Redirect(w, r, to, http.StatusFound)
+			return
+		}
 		writeHTML(w, "<p>hi</p>")
 	})
-	env := f.Environment()
-	for query, want := range map[string]bool{
-		"":                        true,
-		"c=max-age=0,no-cache":    true,
-		"c=max-age=0,%20No-Store": false,
-		"c=private&c=no-store":    false,
-		"c=x-no-store":            true,
-		"c=no-store=1,max-age=5":  false,
+	const never = -1
+	for query, want := range map[string]time.Duration{
+		"":                        0,
+		"c=private":               0,
+		"c=max-age=0":             never,
+		"c=public,no-cache":       never,
+		"c=max-age=5,%20No-Store": never,
+		"c=private&c=no-store":    never,
+		"c=x-no-store":            0,
+		"c=no-store=1,max-age=5":  never,
+		"c=max-age=5":             5 * time.Second,
+		"c=MAX-AGE=%225%22&c=max-age=3,max-age=4": 3 * time.Second,
+		"c=max-age=nonsense":                      never,
+		"c=max-age=99999999999999999999":          0,
+		"v=Accept,Cookie":                         0,
+		"v=*":                                     never,
+		"v=Sec-Purpose":                           0,
+		"c=no-store&to=/":                         never,
+		"c=max-age=3&to=/?c=max-age=9":            3 * time.Second,
+		"c=max-age=9&to=/?c=max-age=3":            3 * time.Second,
+		"v=*&to=/":                                never,
 	} {
-		a := visit(t, url+"/?"+query)
-		p, err := env.Do(t.Context(), a)
-		require.NoError(t, err)
-		maxAge, keep := env.Fresh(a, p)
-		assert.Zero(t, maxAge)
-		assert.Equal(t, want, keep, query)
+		maxAge, keep := fresh(t, f, t.Context(), url+"/?"+query)
+		assert.Equal(t, want != never, keep, query)
+		assert.Equal(t, max(want, 0), maxAge, query)
 	}
-	_, keep := env.Fresh(actions.Action{}, nil)
+	ahead := actions.WithCall(t.Context(), actions.Call{Ahead: true})
+	for query, want := range map[string]bool{
+		"":                          true,
+		"v=Accept":                  true,
+		"v=Accept,%20sec-purpose":   false,
+		"v=Purpose":                 false,
+		"v=*":                       false,
+		"v=Sec-Purpose&to=/?c=none": false,
+	} {
+		_, keep := fresh(t, f, ahead, url+"/?"+query)
+		assert.Equal(t, want, keep, "ahead: %s", query)
+	}
+	_, keep := f.Environment().Fresh(actions.Action{}, nil)
 	assert.False(t, keep)
+	_, keep = f.Environment().Fresh(actions.Action{}, parse(t, home, ""))
+	assert.True(t, keep)
+}
+
+func fresh(t *testing.T, f *web.Fetcher, ctx context.Context, url string) (maxAge time.Duration, keep bool) {
+	t.Helper()
+	env, a := f.Environment(), visit(t, url)
+	p, err := env.Do(ctx, a)
+	require.NoError(t, err)
+	return env.Fresh(a, p)
 }
 
 func TestThePageTellsPredictorsAndTheStoreWhatTheyAsk(t *testing.T) {

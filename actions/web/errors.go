@@ -167,6 +167,7 @@ type PolicyError struct {
 	// Rule is what forbids it, as one word for counters: "scheme" (not http
 	// or https, or no URL at all), "provenance" (no page of the session links
 	// to it), "host" (no page of the session is on its host and port),
+	// "downgrade" (only by https, and this is http),
 	// "action-like" (its words sound like doing rather than reading, or it
 	// may work only once), "download" (the link offers a file), "in view" (it
 	// is the page that the target looks at), or "unresolved" (no visit).
@@ -209,6 +210,7 @@ var meanings = map[string]string{
 	"scheme":      "it is no http or https URL",
 	"provenance":  "no page that the session remembers links to it",
 	"host":        "no page that the session remembers is on its host and port",
+	"downgrade":   "it is http, and the session reads its host by https",
 	"action-like": "its words sound like doing rather than reading, or it may work only once",
 	"download":    "the link offers a file",
 	"in view":     "it is the page that the target looks at",

@@ -24,8 +24,9 @@ type Config struct {
 	// Transport makes the requests. It is the place for credentials, rate
 	// limits and checks of addresses, and must not follow redirects itself.
 	// Nil means a pool of the fetcher's own, for HTTP/1.1 and HTTP/2, that
-	// keeps 16 idle connections per host, opens at most 64, and ignores the
-	// proxies of the process's environment.
+	// keeps 16 idle connections per host and ignores the proxies of the
+	// process's environment. It opens as many as the target needs: see
+	// MaxAheadPerHost.
 	Transport http.RoundTripper
 
 	// Timeout bounds a visit from the first request to the last byte. Zero
@@ -40,6 +41,11 @@ type Config struct {
 	// number means that none is followed.
 	MaxRedirects int
 
+	// MaxAheadPerHost bounds the visits of one host that run ahead at one
+	// time. Others wait until one of them ends. What the target asks for does
+	// not count, and never waits. Zero means 6.
+	MaxAheadPerHost int
+
 	// UserAgent is what requests say they come from. Empty means
 	// "speccache/0 (+https://github.com/speccache/speccache-go)".
 	UserAgent string
@@ -50,6 +56,7 @@ type Config struct {
 type Fetcher struct {
 	cfg   Config
 	close func()
+	ahead gates
 }
 
 // New returns a Fetcher.
@@ -61,28 +68,28 @@ func New(cfg Config) *Fetcher {
 	}
 	f.cfg.Timeout = positive(cfg.Timeout, 90*time.Second)
 	f.cfg.MaxBytes = positive(cfg.MaxBytes, 8<<20)
+	f.ahead.size = positive(cfg.MaxAheadPerHost, 6)
 	f.cfg.MaxRedirects = max(cmp.Or(cfg.MaxRedirects, 10), 0)
 	f.cfg.UserAgent = cmp.Or(cfg.UserAgent, "speccache/0 (+https://github.com/speccache/speccache-go)")
 	return f
 }
 
-func positive[N int64 | time.Duration](n, byDefault N) N {
+func positive[N int | int64 | time.Duration](n, byDefault N) N {
 	if n > 0 {
 		return n
 	}
 	return byDefault
 }
 
-// newPool returns a transport for many small requests to few hosts. Its bound
-// on connections is above what runs ahead at once, so that the target's own
-// request never waits for one.
+// newPool returns a transport for many small requests to few hosts. It has no
+// bound on connections, for which the target's own request would have to wait:
+// what runs ahead is bounded before it gets here.
 func newPool() *http.Transport {
 	return &http.Transport{
 		DialContext:            (&net.Dialer{Timeout: 15 * time.Second}).DialContext,
 		TLSHandshakeTimeout:    15 * time.Second,
 		MaxIdleConns:           256,
 		MaxIdleConnsPerHost:    16,
-		MaxConnsPerHost:        64,
 		IdleConnTimeout:        90 * time.Second,
 		MaxResponseHeaderBytes: 256 << 10,
 		ForceAttemptHTTP2:      true,
@@ -103,7 +110,7 @@ func (f *Fetcher) Close() { f.close() }
 // and so does [Page.Click].
 //
 // A run ahead ([actions.Call]) sends "Sec-Purpose: prefetch", and ends with a
-// [*PolicyError] where a redirect leaves the host or sounds like an action.
+// [*PolicyError] where a redirect leaves the host or https, or sounds like an action.
 func (f *Fetcher) Do(ctx context.Context, a actions.Action) (*Page, error) {
 	switch a.Name() {
 	case visitName:
@@ -122,17 +129,22 @@ func (f *Fetcher) Do(ctx context.Context, a actions.Action) (*Page, error) {
 func (f *Fetcher) fetch(caller context.Context, first address) (*Page, error) {
 	ctx, cancel := context.WithTimeout(caller, f.cfg.Timeout)
 	defer cancel()
+	if actions.CallFrom(ctx).Ahead {
+		leave, err := f.ahead.enter(ctx, first.host)
+		if err != nil {
+			return nil, f.failed(caller, ctx, first, fmt.Errorf("web: %s: %w", first.url, err))
+		}
+		defer leave()
+	}
 	to := first
+	var life lifetime
 	for range f.cfg.MaxRedirects + 1 {
-		page, next, err := f.hop(ctx, to)
+		page, next, err := f.hop(ctx, to, &life)
 		switch {
-		case err != nil && ctx.Err() != nil && caller.Err() == nil:
-			return nil, fmt.Errorf("web: %s: no whole page within %v (Config.Timeout): %w",
-				to.url, f.cfg.Timeout, os.ErrDeadlineExceeded)
 		case err != nil:
-			return nil, err
+			return nil, f.failed(caller, ctx, to, err)
 		case page != nil:
-			page.requested = first.url
+			page.requested, page.life = first.url, life
 			return page, nil
 		}
 		to = next
@@ -141,8 +153,17 @@ func (f *Fetcher) fetch(caller context.Context, first address) (*Page, error) {
 		first.url, f.cfg.MaxRedirects, to.url, ErrRedirects)
 }
 
+// failed tells the fetcher's own deadline from the caller's.
+func (f *Fetcher) failed(caller, ctx context.Context, at address, err error) error {
+	if ctx.Err() == nil || caller.Err() != nil {
+		return err
+	}
+	return fmt.Errorf("web: %s: no whole page within %v (Config.Timeout): %w",
+		at.url, f.cfg.Timeout, os.ErrDeadlineExceeded)
+}
+
 // hop makes one request. It returns the page, or where to ask next.
-func (f *Fetcher) hop(ctx context.Context, to address) (*Page, address, error) {
+func (f *Fetcher) hop(ctx context.Context, to address, life *lifetime) (*Page, address, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	resp, err := f.request(ctx, to)
@@ -150,6 +171,7 @@ func (f *Fetcher) hop(ctx context.Context, to address) (*Page, address, error) {
 		return nil, address{}, fmt.Errorf("web: %s: %w", to.url, err)
 	}
 	defer resp.Body.Close()
+	life.limit(resp.Header, actions.CallFrom(ctx).Ahead)
 	if next, err := answer(ctx, resp, to); err != nil || next.url != "" {
 		drain(resp.Body, cancel)
 		return nil, next, err
@@ -227,6 +249,8 @@ func redirect(ctx context.Context, from address, location string) (address, erro
 		return to, nil
 	case to.host != from.host:
 		return address{}, &PolicyError{Rule: "host", URL: to.url, redirected: true}
+	case downgrade(from.url, secure(to.url)):
+		return address{}, &PolicyError{Rule: "downgrade", URL: to.url, redirected: true}
 	case actionLike(to.url):
 		return address{}, &PolicyError{Rule: "action-like", URL: to.url, redirected: true}
 	}
@@ -264,13 +288,12 @@ func newPage(at address, resp *http.Response, body []byte) (*Page, error) {
 		return nil, fmt.Errorf("web: %s: decoding the page: %w", at.url, err)
 	}
 	p := &Page{
-		url:     at.url,
-		host:    at.host,
-		status:  resp.StatusCode,
-		header:  resp.Header.Clone(),
-		noStore: noStore(resp.Header.Values("Cache-Control")),
-		html:    text,
-		bytes:   len(body),
+		url:    at.url,
+		host:   at.host,
+		status: resp.StatusCode,
+		header: resp.Header.Clone(),
+		html:   text,
+		bytes:  len(body),
 	}
 	if err := p.scan(); err != nil {
 		return nil, err

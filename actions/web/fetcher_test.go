@@ -371,6 +371,36 @@ func TestARunAheadDoesNotFollowARedirectThatItWasNotPermitted(t *testing.T) {
 	}
 }
 
+func TestARunAheadDoesNotFollowARedirectOutOfHTTPS(t *testing.T) {
+	var asked []string
+	f := web.New(web.Config{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		asked = append(asked, r.URL.String())
+		if r.URL.Path == "/x" {
+			return answer(r, http.StatusOK, nil), nil
+		}
+		to := map[string]string{"/down": "http://site.example/x", "/up": "https://site.example/x"}[r.URL.Path]
+		return answer(r, http.StatusFound, http.Header{"Location": {to}}), nil
+	})})
+	ahead := actions.WithCall(t.Context(), actions.Call{Ahead: true})
+	_, err := f.Do(ahead, visit(t, "https://site.example/down"))
+	var e *web.PolicyError
+	require.ErrorAs(t, err, &e)
+	assert.Equal(t, "downgrade", e.Rule)
+	assert.Equal(t, []string{"https://site.example/down"}, asked)
+	_, err = f.Do(ahead, visit(t, "http://site.example/up"))
+	require.NoError(t, err)
+	_, err = f.Do(t.Context(), visit(t, "https://site.example/down")) // the target may
+	require.NoError(t, err)
+}
+
+func answer(r *http.Request, code int, h http.Header) *http.Response {
+	if h == nil {
+		h = http.Header{}
+	}
+	h.Set("Content-Type", "text/html")
+	return &http.Response{StatusCode: code, Header: h, Body: io.NopCloser(strings.NewReader("<p>hi")), ContentLength: -1, Request: r}
+}
+
 func TestASlowPageEndsWithItsContext(t *testing.T) {
 	for _, path := range []string{"/head", "/body", "/failure"} {
 		t.Run(path, func(t *testing.T) {

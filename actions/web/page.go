@@ -17,7 +17,7 @@ type Page struct {
 	host           string
 	status         int
 	header         http.Header
-	noStore        bool
+	life           lifetime
 
 	html  string
 	bytes int

@@ -33,7 +33,7 @@ func TestAGuessIsALinkThatTheSessionHasSeenOnAHostThatItIsOn(t *testing.T) {
 		"https://site.example/unseen":        "provenance",
 		"https://site.example/seen?q=stolen": "provenance",
 		"https://other.example/x":            "host",
-		"http://site.example/plain":          "", // same host, its scheme's own port
+		"http://site.example/plain":          "downgrade", // same host, its scheme's own port
 		"https://site.example:8443/":         "host",
 		"https://site.example/file":          "download",
 		"https://site.example/logout":        "action-like",
@@ -48,6 +48,31 @@ func TestAGuessIsALinkThatTheSessionHasSeenOnAHostThatItIsOn(t *testing.T) {
 			assert.Equal(t, rule, e.Rule, url)
 			assert.Contains(t, err.Error(), rule)
 		}
+	}
+}
+
+func TestOnlyTheWayToHTTPSRunsAhead(t *testing.T) {
+	links := `<a href="http://site.example/a">1</a><a href="https://site.example/a">2</a>`
+	plain, secure := parse(t, "http://site.example/", links), parse(t, home, links)
+	for _, c := range []struct {
+		s         actions.State[*web.Page]
+		url, rule string
+	}{
+		{stateOf(secure), "http://site.example/a", "downgrade"},
+		{stateOf(secure), "https://site.example/a", ""},
+		{stateOf(plain), "http://site.example/a", ""},
+		{stateOf(plain), "https://site.example/a", ""},
+		{stateOf(plain, secure), "http://site.example/a", ""},
+	} {
+		err := environment().Policy(c.s, visit(t, c.url))
+		if c.rule == "" {
+			assert.NoError(t, err, c.url)
+			continue
+		}
+		var e *web.PolicyError
+		require.ErrorAs(t, err, &e)
+		assert.Equal(t, c.rule, e.Rule)
+		assert.ErrorContains(t, err, "reads its host by https")
 	}
 }
 
@@ -96,13 +121,18 @@ func TestAURLThatSoundsLikeDoingIsAction(t *testing.T) {
 		"/%64elete", "/unsubscribe?u=1", "/cart/add-to-cart", "/addToCart", "/pay", "/vote/up", "/approve", "/confirm/123",
 		"/delete-protein-study", "/delete;jsessionid=1", "/x?do=delete", "/x?DO=y", "/?action=edit", "/?a=1&token=abc", "/?code=5", "/?access_token=1",
 		"/?resetToken=1", "/?op=delete", "/?delete=5", "/?q=1;cmd=logout", "/?c=sign%2Dout", "/?log+out=1", "/?zip_code=1",
+		"/?a=%64elete%zz", "/?%64o%=1", "/%logout%", "/l%256fgout", "/%25256cogout", "/log%C2%ADout", "/a%2flogout",
+		"/x;do=1", "/x;a=1;token=2", "/?cmd=delete+account", "/?cmd=log%20out", "/?op=delete%09x", "/add_to_basket", "/add/x?add-to-bag=1",
+		"/deleteitem", "/confirmemail", "/confirm-email", "/logoutnow", "/softdelete", "/unsubscribeall", "/addtowishlist",
+		"/?authtoken=1", "/?authToken=1", "/?csrftoken=1", "/?passcode=1", "/?basket=1", "/?cart[id]=1", "/?a[do]=1", "/?actionId=1",
 	} {
 		assert.True(t, web.ActionLike("https://site.example"+path), path)
 	}
 	for _, path := range []string{
 		"/", "/payroll", "/deleted", "/voters", "/removal", "/catalogout", "/log/outline", "/design-outlook", "/docs", "/todo",
 		"/?q=how+to+delete+a+file", "/?q=pay%20day", "/?domain=x", "/?encode=1", "/?tokens=5", "/?reaction=1", "/confirmation",
-		"/calls/main_conference/", "/blog/sign-in", "/cart",
+		"/calls/main_conference/", "/blog/sign-in", "/cart", "/removed", "/confirmations", "/designoutlet", "/basket", "/tokens", "/x;v=1", "/100%25", "/?search_text=log+out",
+		"/unicode", "/?barcode=1",
 	} {
 		assert.False(t, web.ActionLike("https://site.example"+path), path)
 	}
