@@ -65,12 +65,22 @@ func Lexical[O any](view func(O) actions.View) actions.Predictor[O] {
 }
 
 func rank[O any](view func(O) actions.View, s actions.State[O]) []actions.Prediction {
-	page, at, ok := inView(s)
+	r, _, ok := survey(view, s)
 	if !ok {
 		return nil
 	}
-	v := view(page)
-	r := newRanking(v.Choices)
+	return predictions(r.best())
+}
+
+// survey reads the page in view and the steps that led there. Not ok means
+// that there is no page.
+func survey[O any](view func(O) actions.View, s actions.State[O]) (r *ranking, v actions.View, ok bool) {
+	page, at, ok := inView(s)
+	if !ok {
+		return nil, v, false
+	}
+	v = view(page)
+	r = newRanking(v.Choices)
 	said := r.lex.words(nil, clip(v.Title, maxLabel))
 	for i, step := range s.Steps {
 		p, words := r.leave(step.Action)
@@ -79,13 +89,13 @@ func rank[O any](view func(O) actions.View, s actions.State[O]) []actions.Predic
 			p.beyond = view(step.Observation).Choices
 		}
 	}
-	here := addressOf(s.Steps[at].Action)
-	if p := r.places[here.key]; p != nil {
+	r.here = addressOf(s.Steps[at].Action)
+	if p := r.places[r.here.key]; p != nil {
 		p.beyond = nil // it is in view
 	}
 	r.aim(s.Goal, said)
-	r.readAround(v.Text, here.host)
-	return predictions(r.best())
+	r.readAround(v.Text, r.here.host)
+	return r, v, true
 }
 
 // A place is where the choices lead that have one address.
@@ -109,7 +119,8 @@ type ranking struct {
 	lex     *lexicon
 	places  map[string]*place // by address
 	order   []*place
-	visited map[string]bool
+	here    address            // of the page in view
+	visited map[string]bool    // addresses
 	rarity  map[string]float64 // of words that choices bear, 0 to 1
 	goal    map[string]float64 // weights of the goal's own words
 	label   map[string]float64 // the same, with related words

@@ -1,0 +1,101 @@
+package draft
+
+import (
+	"context"
+	"iter"
+	"sync/atomic"
+	"time"
+
+	"github.com/speccache/speccache-go/actions"
+	"github.com/speccache/speccache-go/internal/llm"
+)
+
+// Chat returns a predictor that asks a small model, behind any
+// OpenAI-compatible endpoint, what the target does next:
+//
+//	client := openai.NewClient(os.Getenv("OPENAI_API_KEY"))
+//	predictor := draft.Chat(client, env.View, draft.ChatConfig{})
+//
+// One call returns up to N actions. Each is yielded as soon as it is complete,
+// while the model still writes the next one.
+//
+// The model sees the goal, the steps so far and the page in view, cropped to a
+// budget: the links and passages that are nearest to the goal, and no scope.
+// What the page says is quoted as data. Whatever it makes the model say, a
+// guess is an action that the page in view offers, or a call of a tool whose
+// arguments a model may compose. Everything else is dropped, see [DropReason];
+// nothing is repaired.
+//
+// The first guess tells that there was a call, and a prediction without an
+// action, the last one, what it cost. A call that fails yields one error, after
+// the guesses that were complete by then; [Error] is in its chain. Nothing is
+// sent where there is nothing to choose from. Confidences are those of ranks:
+// 0.5, 0.2, 0.1, and half of the one before from there on.
+//
+// Chat panics without a client or view, and on a tool whose schema is no JSON
+// object.
+func Chat[O any](client Completer, view func(O) actions.View, cfg ChatConfig) actions.Predictor[O] {
+	mustView("Chat", view)
+	c := newChat(client, cfg)
+	return func(ctx context.Context, s actions.State[O]) iter.Seq2[actions.Prediction, error] {
+		return func(yield func(actions.Prediction, error) bool) {
+			if ctx.Err() == nil {
+				c.predict(ctx, look(view, s), yield)
+			}
+		}
+	}
+}
+
+// A chat is what calls of one predictor share.
+type chat struct {
+	cfg     ChatConfig
+	client  Completer
+	catalog *catalog
+	plain   atomic.Bool // the server is known to have no structured output
+}
+
+func newChat(client Completer, cfg ChatConfig) *chat {
+	if client == nil {
+		panic("draft: Chat needs a client")
+	}
+	cfg = cfg.withDefaults()
+	return &chat{cfg: cfg, client: client, catalog: newCatalog(cfg)}
+}
+
+func (c *chat) form() Form {
+	switch {
+	case c.cfg.Form != FormAuto:
+		return c.cfg.Form
+	case c.plain.Load():
+		return FormLines
+	}
+	return FormJSON
+}
+
+// predict asks once, and once more if the server turns out to have no
+// structured output.
+func (c *chat) predict(ctx context.Context, sc scene, yield func(actions.Prediction, error) bool) {
+	p := c.prompt(sc)
+	if !p.menu.offers() {
+		return
+	}
+	limited, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
+	defer cancel()
+	k := &call{chat: c, prompt: p, yield: yield, began: time.Now(), seen: map[actions.Action]bool{}, dropped: map[DropReason]int{}}
+	defer k.report(sc)
+	err := k.ask(limited, c.form())
+	if k.refused(err) {
+		if err = k.ask(limited, FormLines); err == nil {
+			c.plain.Store(true)
+		}
+	}
+	k.conclude(ctx, err)
+}
+
+// refused reports whether another form may do what this one did not: nothing
+// was said, and the form is what may have been wrong with the request.
+func (k *call) refused(err error) bool {
+	class := llm.Classify(err)
+	may := class == llm.Unsupported || class == llm.BadRequest
+	return may && k.cfg.Form == FormAuto && k.form == FormJSON && k.answer.served == ""
+}

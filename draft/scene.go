@@ -1,0 +1,134 @@
+package draft
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/speccache/speccache-go/actions"
+)
+
+// A scene is what a model may see of a state: not its scope.
+type scene struct {
+	goal  string
+	steps []past
+	page  actions.View
+	links []linkTo // best first
+	rank  *ranking // nil: no page is in view
+}
+
+// A past is a step that was taken.
+type past struct {
+	action actions.Action
+	title  string
+}
+
+// A linkTo is a choice with what the model is told of it.
+type linkTo struct {
+	choice  actions.Choice
+	path    string // "": it leads to no address
+	visited bool
+}
+
+const maxSteps = 16 // that are shown, the newest
+
+func look[O any](view func(O) actions.View, s actions.State[O]) scene {
+	sc := scene{goal: oneLine(clip(s.Goal, maxGoal))}
+	for _, step := range s.Steps[max(0, len(s.Steps)-maxSteps):] {
+		p := past{action: step.Action}
+		if !isZero(step.Observation) {
+			p.title = oneLine(clip(view(step.Observation).Title, maxLabel))
+		}
+		sc.steps = append(sc.steps, p)
+	}
+	r, page, ok := survey(view, s)
+	if !ok {
+		return sc
+	}
+	sc.page, sc.rank = page, r
+	sc.links = r.links()
+	return sc
+}
+
+// links returns where the page leads, best first, and to where the agent was
+// already at the end. The page itself is left out.
+func (r *ranking) links() (links []linkTo) {
+	for _, p := range r.order {
+		r.score(p)
+	}
+	places := slices.Clone(r.order)
+	slices.SortStableFunc(places, func(a, b *place) int {
+		return cmp.Or(boolCompare(r.visited[a.at.key], r.visited[b.at.key]), cmp.Compare(b.score, a.score))
+	})
+	for _, p := range places {
+		if p.at.key != r.here.key {
+			links = append(links, linkTo{choice: p.chosen(), path: r.pathOf(p.at), visited: r.visited[p.at.key]})
+		}
+	}
+	return links
+}
+
+func boolCompare(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// chosen returns the choice whose label matched best.
+func (p *place) chosen() actions.Choice {
+	i := slices.IndexFunc(p.choices, func(c actions.Choice) bool { return c.Action == p.action })
+	return p.choices[max(0, i)]
+}
+
+// pathOf returns an address in short, without its query, which may hold
+// secrets, and without its host if that is the page's own.
+func (r *ranking) pathOf(at address) string {
+	short := shortURL(at.url)
+	if at.host == r.here.host {
+		short = strings.TrimPrefix(short, hostOnly(at.host))
+	}
+	return short
+}
+
+func hostOnly(host string) string { return host[strings.LastIndexByte(host, '@')+1:] }
+
+// shortURL leaves out user and password and the query of a host with path.
+func shortURL(url string) string {
+	url, _, _ = strings.Cut(url, "?")
+	host, path, found := strings.Cut(url, "/")
+	if !found {
+		return hostOnly(url)
+	}
+	return hostOnly(host) + "/" + path
+}
+
+// oneLine returns text as a line: white space is folded, and what can't be seen
+// is left out, for it could say something to a model and nothing to people.
+func oneLine(text string) string {
+	var b strings.Builder
+	space := false
+	for _, r := range text {
+		switch {
+		case unicode.IsSpace(r):
+			space = b.Len() > 0
+			continue
+		case r == unicode.ReplacementChar || unicode.Is(unicode.C, r):
+			continue
+		case space:
+			b.WriteByte(' ')
+		}
+		space = false
+		b.WriteRune(r)
+	}
+	return markers.Replace(b.String())
+}
+
+// markers are what chat templates put between messages. Servers that look for
+// them in a message's text as well must not find them in a page's.
+var markers = strings.NewReplacer("<|", "< |", "|>", "| >", "[INST]", "[ INST]", "[/INST]", "[ /INST]",
+	"<start_of_turn>", "< start_of_turn>", "<end_of_turn>", "< end_of_turn>", "</s>", "< /s>")
