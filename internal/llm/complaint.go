@@ -146,6 +146,7 @@ var wording = []struct {
 	says   *regexp.Regexp
 	class  Class
 }{
+	{http.StatusTooManyRequests, regexp.MustCompile(`rate_limit_exceeded|(retry|try again) in \d`), RateLimit},
 	{0, regexp.MustCompile(`insufficient_quota|billing|credit balance|(budget|spend|quota)\w* (has been )?(exceeded|limit)|budget_exceeded`), Quota},
 	{0, regexp.MustCompile(`invalid_api_key|(incorrect|invalid) api key|api key not valid|authentication_error`), Auth},
 	{0, regexp.MustCompile(`rate_limit|rate limit|too many requests`), RateLimit},

@@ -29,6 +29,8 @@ func TestWhatServersSayHasAClass(t *testing.T) {
 		"OpenAI, no key":          {401, openAI("", "You didn't provide an API key."), llm.Auth},
 		"OpenAI, quota":           {429, openAI("insufficient_quota", "You exceeded your current quota"), llm.Quota},
 		"OpenAI, rate":            {429, openAI("rate_limit_exceeded", "Rate limit reached for requests"), llm.RateLimit},
+		"OpenAI, rate and advice": {429, openAI("rate_limit_exceeded", "Rate limit reached. Visit /account/billing to add a payment method."), llm.RateLimit},
+		"Gemini, each minute":     {429, `[{"error":{"code":429,"message":"You exceeded your current quota, please check billing. Please retry in 37.2s."}}]`, llm.RateLimit},
 		"OpenAI, length":          {400, openAI("context_length_exceeded", "This model's maximum context length is 8192 tokens."), llm.TooLong},
 		"OpenAI, parameter":       {400, openAI("unsupported_parameter", "Unsupported parameter: 'temperature'"), llm.Unsupported},
 		"OpenAI, streaming":       {400, openAI("unsupported_value", "Your organization must be verified to stream this model."), llm.Unsupported},
@@ -134,15 +136,20 @@ func TestWhoeverEndsARequestGetsTheReasonBack(t *testing.T) {
 }
 
 func TestARedirectIsNotFollowedWithTheKey(t *testing.T) {
-	c := llm.NewClientWith(llm.Config{}, llm.Over(redirects{}, llm.HTTPConfig{}))
-	_, err := collect(t.Context(), c, ask("m", "what?"))
-	failed(t, llm.NotFound, err)
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		to := &redirects{status: status}
+		c := llm.NewClientWith(llm.Config{}, llm.Over(to, llm.HTTPConfig{}))
+		_, err := collect(t.Context(), c, ask("m", "what?"))
+		failed(t, llm.NotFound, err)
+		assert.Equal(t, 1, to.requests)
+	}
 }
 
-type redirects struct{}
+type redirects struct{ status, requests int }
 
-func (redirects) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := says{status: http.StatusPermanentRedirect}.RoundTrip(req)
+func (r *redirects) RoundTrip(req *http.Request) (*http.Response, error) {
+	r.requests++
+	resp, err := says{status: r.status}.RoundTrip(req)
 	resp.Header.Set("Location", "https://elsewhere.example/v1")
 	return resp, err
 }

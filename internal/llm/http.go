@@ -12,6 +12,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -43,7 +44,8 @@ type HTTPConfig struct {
 	// fields that go-openai lacks, such as top_k. See also WithExtra.
 	Extra map[string]any
 
-	// Dial makes connections. Nil: TCP.
+	// Dial makes connections. Nil: TCP, through the environment's proxy if
+	// there is one.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
@@ -72,13 +74,14 @@ func NewHTTPClient(cfg HTTPConfig) *HTTPClient {
 
 func newTransport(cfg HTTPConfig) *http.Transport {
 	timeout := cmp.Or(cfg.DialTimeout, 10*time.Second)
-	dial := cfg.Dial
+	dial, proxy := cfg.Dial, (func(*http.Request) (*url.URL, error))(nil)
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: timeout, KeepAlive: 30 * time.Second}).DialContext
+		proxy = http.ProxyFromEnvironment
 	}
 	conns := cmp.Or(cfg.MaxConns, 64)
 	return &http.Transport{
-		Proxy:                 http.ProxyFromEnvironment,
+		Proxy:                 proxy,
 		DialContext:           dial,
 		ForceAttemptHTTP2:     true, // a dialer of one's own turns it off
 		MaxIdleConns:          4 * conns,
@@ -137,7 +140,7 @@ func refusal(req *http.Request, resp *http.Response) error {
 // anything else is left to stream.
 func hiddenRefusal(req *http.Request, resp *http.Response) error {
 	answer := bufio.NewReader(resp.Body)
-	if first, _ := answer.Peek(1); !bytes.ContainsAny(first, "{[ \n") || isEvents(resp) {
+	if isEvents(resp) || !isJSON(answer) {
 		resp.Body = newEvents(answer, resp.Body)
 		return nil
 	}
@@ -154,6 +157,12 @@ func hiddenRefusal(req *http.Request, resp *http.Response) error {
 
 func isEvents(resp *http.Response) bool {
 	return strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
+}
+
+// isJSON looks at the first byte: not all servers send the right type.
+func isJSON(answer *bufio.Reader) bool {
+	first, _ := answer.Peek(1)
+	return bytes.ContainsAny(first, "{[ \n")
 }
 
 func isComplaint(text []byte) bool {
@@ -197,9 +206,12 @@ func asGoOpenAI(resp *http.Response, text []byte) error {
 // retryAfter reads how long a server asks to wait: in milliseconds, in seconds
 // or until a date.
 func retryAfter(h http.Header, now time.Time) time.Duration {
-	for name, unit := range map[string]time.Duration{"Retry-After-Ms": time.Millisecond, "Retry-After": time.Second} {
-		if n, err := strconv.ParseFloat(h.Get(name), 64); err == nil && n > 0 && n < 1e9 {
-			return time.Duration(n * float64(unit))
+	for _, in := range []struct {
+		name string
+		unit time.Duration
+	}{{"Retry-After-Ms", time.Millisecond}, {"Retry-After", time.Second}} {
+		if n, err := strconv.ParseFloat(h.Get(in.name), 64); err == nil && n > 0 && n < 1e9 {
+			return time.Duration(n * float64(in.unit))
 		}
 	}
 	if at, err := http.ParseTime(h.Get("Retry-After")); err == nil {

@@ -137,12 +137,14 @@ func streamed(ctx context.Context, client Streamer, req openai.ChatCompletionReq
 // an error if it was cut between two chunks, so an answer counts as complete
 // only once it had a finish reason.
 func receive(next func() ([]byte, error), yield func(Delta, error) bool) (ended bool, err error) {
-	finished := false
-	for {
+	begun, finished := false, false
+	for ; ; begun = true {
 		text, err := next()
 		switch {
 		case errors.Is(err, io.EOF) && finished:
 			return true, nil
+		case errors.Is(err, io.EOF) && !begun:
+			return false, &Error{Class: Truncated, Advice: "the server ended the stream before anything came: does it stream chat completions?", Err: io.ErrUnexpectedEOF}
 		case errors.Is(err, io.EOF):
 			return false, cut(io.ErrUnexpectedEOF)
 		case err != nil:

@@ -24,6 +24,9 @@ const (
 	stops  = `{"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`
 )
 
+// long is more than any buffer holds.
+var long = strings.Repeat("data: ", 30000)
+
 // sse is a stream of events.
 func sse(events ...string) string {
 	return "data: " + strings.Join(events, "\n\ndata: ") + "\n\n"
@@ -39,6 +42,8 @@ func TestAStreamIsCompleteOnlyWithAFinishReason(t *testing.T) {
 		"without a last newline":  {strings.TrimSpace(sse(begins, says1, stops, "[DONE]")), ""},
 		"CRLF":                    {strings.ReplaceAll(sse(begins, says1, stops, "[DONE]"), "\n", "\r\n"), ""},
 		"with other fields":       {"event: message\nid: 1\nretry: 5\n" + sse(begins, says1, stops, "[DONE]"), ""},
+		"long lines":              {": " + long + "\n" + sse(begins, strings.Replace(says1, `"m"`, `"m","x":"`+long+`"`, 1), stops), ""},
+		"a whole answer":          {`{"choices":[{"message":{"content":"one"},"finish_reason":"stop"}]}`, llm.Truncated},
 		"without a finish reason": {sse(begins, says1, "[DONE]"), llm.Truncated},
 		"cut":                     {sse(begins, says1), llm.Truncated},
 		"cut in a line":           {sse(begins, says1) + `data: {"choices":[{"del`, llm.Truncated},
@@ -137,6 +142,15 @@ func TestARequestIsSentOnce(t *testing.T) {
 	e := failed(t, llm.Network, err)
 	assert.Contains(t, e.Advice, "closed the connection")
 	assert.Equal(t, int32(2), requests.Load())
+}
+
+func TestAnswersAreNotCompressed(t *testing.T) {
+	piped(t, llmsim.Options{}, func(t *testing.T, sim *llmsim.Server, at *llmsim.Endpoint) {
+		_, err := collect(t.Context(), at.Client(), ask("m", "what?"))
+		require.NoError(t, err)
+		assert.Empty(t, last(sim).Header.Get("Accept-Encoding"))
+		assert.Empty(t, last(sim).Header.Get("Idempotency-Key"))
+	})
 }
 
 func TestHeadersThatDoNotComeAreATimeout(t *testing.T) {

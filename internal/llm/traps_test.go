@@ -1,12 +1,12 @@
 package llm_test
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	openai "github.com/sashabaranov/go-openai"
@@ -104,46 +104,43 @@ func TestTrap2ToolsOfNewerModelsNeedNoReasoningOrAnotherAPI(t *testing.T) {
 }
 
 func TestTrap3ABurstReusesItsConnections(t *testing.T) {
-	burst := func(sim *llmsim.Server, c *openai.Client) int {
-		before := sim.Stats().Connections
-		for range 10 {
-			var all sync.WaitGroup
-			var ready sync.WaitGroup
-			ready.Add(16)
-			for range 16 {
-				all.Go(func() {
-					ready.Done()
-					ready.Wait()
-					_, err := collect(context.Background(), c, ask("m", "what?"))
-					assert.NoError(t, err)
-				})
+	latency := llmsim.Options{Latency: llmsim.Latency{Base: time.Second}} // so that all are in flight at once
+	piped(t, latency, func(t *testing.T, sim *llmsim.Server, at *llmsim.Endpoint) {
+		burst := func(c *openai.Client) int {
+			before := sim.Stats().Connections
+			for range 10 {
+				var all sync.WaitGroup
+				for range 16 {
+					all.Go(func() {
+						_, err := collect(t.Context(), c, ask("m", "what?"))
+						assert.NoError(t, err)
+					})
+				}
+				all.Wait()
+				synctest.Wait()
 			}
-			all.Wait()
+			return sim.Stats().Connections - before
 		}
-		return sim.Stats().Connections - before
-	}
-	// All 16 are in flight at once, whatever the machine does meanwhile.
-	together := llmsim.Options{Latency: llmsim.Latency{Base: 20 * time.Millisecond}}
-	looped(t, together, func(t *testing.T, sim *llmsim.Server, at *llmsim.Endpoint) {
-		assert.LessOrEqual(t, burst(sim, at.Client()), 20)
-		assert.Greater(t, burst(sim, plain(t, at)), 60, "of 2 idle connections per host")
+		assert.Equal(t, 16, burst(at.Client()))
+		assert.GreaterOrEqual(t, burst(plain(t, at)), 142, "of 2 idle connections per host")
 	})
 }
 
 func TestTrap4ALateEndOfTheBodyDoesNotCostTheConnection(t *testing.T) {
 	both(t, func(t *testing.T, seen func(*openai.Client) llm.Completer) {
-		looped(t, llmsim.Options{}, func(t *testing.T, sim *llmsim.Server, at *llmsim.Endpoint) {
+		piped(t, llmsim.Options{}, func(t *testing.T, sim *llmsim.Server, at *llmsim.Endpoint) {
 			run := func(c *openai.Client) int {
 				before := sim.Stats().Connections
-				for range 20 {
+				for range 50 {
 					sim.Push(llmsim.Answer{Text: "ok", Fault: llmsim.Fault{LateEnd: 3 * time.Millisecond}})
 					_, err := collect(t.Context(), seen(c), ask("m", "what?"))
 					require.NoError(t, err)
+					synctest.Wait()
 				}
 				return sim.Stats().Connections - before
 			}
 			assert.Equal(t, 1, run(at.Client()))
-			assert.Greater(t, run(plain(t, at)), 10, "without reading to the end")
+			assert.Equal(t, 50, run(plain(t, at)), "without reading to the end")
 		})
 	})
 }

@@ -97,6 +97,9 @@ func suffer(t *testing.T, sim *llmsim.Server, c llm.Completer, fault llmsim.Faul
 	bad.Fault = fault
 	sim.Push(bad, said)
 	for _, want := range []llm.Class{want, ""} {
+		if want == "" {
+			deadline = time.Minute // there is nothing to wait for
+		}
 		ctx, stop := context.WithTimeout(t.Context(), deadline)
 		began := time.Now()
 		a, err := collect(ctx, c, ask("m", "what?"))
