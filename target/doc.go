@@ -1,0 +1,39 @@
+// Package target is the target model's side: a chat model that chooses actions
+// and reads what they bring, with a session of the cache in front of its tools.
+//
+//	chat := target.NewChat(target.NewClient(key, ""), target.ChatConfig{Tools: tools})
+//	loop := target.Loop[*web.Page]{Session: session, Chat: chat, Show: show}
+//	for event, err := range loop.Run(ctx, question, page) {
+//
+// Three things that work together, and alone:
+//
+//	Executor   a tool call as a model writes it -> an action -> the session
+//	Chat       messages -> a reply, streamed, of any OpenAI-compatible endpoint
+//	Loop       choose, do, until answered or out of steps
+//
+// The session looks into the cache before anything runs, and starts the draft
+// when the observation is there, which is when the target starts to think.
+//
+// # Parallel calls
+//
+// The calls of one reply are one step: they mean the page that was in view when
+// the model wrote them, run concurrently, and are shown in its order.
+//
+// # Memory
+//
+// The prompt stays within a budget. An observation is cropped when it comes;
+// when the prompt is full, the oldest observations are dropped first. What the
+// model has noted with the tool remember stays.
+//
+// # Model version
+//
+// After each reply the loop tells the session which model answered: the name
+// that was configured and the one that the server reports. When a provider puts
+// another model behind an alias, entries read for the old one are a miss.
+//
+// # Concurrency
+//
+// A Chat and an Executor may be used from several goroutines at once, and so
+// may a Loop, but a session is one run of one agent: give each its own. Calls
+// return when all that they started has ended.
+package target
