@@ -87,7 +87,7 @@ func Explain(err error) *Error {
 			return e
 		}
 	}
-	return &Error{Class: Network, Advice: "the request failed", Err: withoutURL(err)}
+	return &Error{Class: Network, Advice: "the request failed: " + detail(withoutURL(err).Error()), Err: withoutURL(err)}
 }
 
 // explainIn is Explain for a request whose context may have ended: what fails
@@ -206,7 +206,7 @@ func ofNetwork(err error) *Error {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.ErrClosedPipe):
 		e.Advice = "the server closed the connection without an answer"
 	case isURL(err):
-		e.Advice = "the request could not be sent: is the base URL right? it looks like https://host/v1"
+		e.Advice = "the request could not be sent: is the base URL right? it looks like https://host/v1: " + detail(e.Err.Error())
 	default:
 		return nil
 	}

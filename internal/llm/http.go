@@ -248,8 +248,11 @@ func (c *HTTPClient) rewrite(req *http.Request) error {
 			return err
 		}
 	}
-	req.Body = io.NopCloser(bytes.NewReader(text))
-	req.GetBody = nil // what was sent is not sent again
+	// A POST with GetBody goes out on another connection if the one that was
+	// chosen turns out to be closed before the first byte. It is never sent
+	// twice: that takes an Idempotency-Key.
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }
+	req.Body, _ = req.GetBody()
 	req.ContentLength = int64(len(text))
 	return nil
 }

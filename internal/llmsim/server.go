@@ -117,7 +117,9 @@ func (s *Server) Stats() Stats {
 	return stats
 }
 
-// Requests returns the chat requests that came in, oldest first.
+const maxSeen = 1024 // requests that are kept
+
+// Requests returns the last 1024 chat requests that came in, oldest first.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -204,7 +206,7 @@ func (s *Server) arrive(req *Request) (Model, *Answer) {
 	s.stats.InFlight++
 	s.stats.MaxInFlight = max(s.stats.MaxInFlight, s.stats.InFlight)
 	req.Number = s.stats.Requests
-	s.seen = append(s.seen, *req)
+	s.seen = append(s.seen[max(0, len(s.seen)-maxSeen+1):], *req)
 	model := s.opts.Models[req.Model]
 	if len(s.script) == 0 {
 		return model, nil
