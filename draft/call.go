@@ -53,8 +53,8 @@ func (k *call) request(form Form) openai.ChatCompletionRequest {
 			{Role: openai.ChatMessageRoleSystem, Content: k.prompt.system(form)},
 			{Role: openai.ChatMessageRoleUser, Content: k.prompt.user},
 		},
-		MaxTokens:       k.cfg.MaxOutputTokens,
-		ReasoningEffort: llm.LeastEffort(k.cfg.Model),
+		MaxCompletionTokens: k.cfg.MaxOutputTokens,
+		ReasoningEffort:     llm.LeastEffort(k.cfg.Model),
 	}
 	switch t := k.cfg.Temperature; {
 	case t == 0:
@@ -87,8 +87,11 @@ func (k *call) ask(ctx context.Context, form Form) error {
 		}
 		k.note(d)
 		k.take(k.parser.write(d.Text))
-		if k.left || k.enough(d) {
+		if k.left {
 			return nil
+		}
+		if k.enough(d) {
+			break
 		}
 	}
 	return k.end()
@@ -163,15 +166,16 @@ func prior(rank int) float64 {
 	return 0.1 / float64(uint64(1)<<min(rank-2, 62))
 }
 
-// end reads the end of an answer that has come to it.
+// end reads the end of an answer.
 func (k *call) end() error {
-	complete := k.answer.finish == string(openai.FinishReasonStop)
-	k.take(k.parser.end())
-	if k.answer.finish == string(openai.FinishReasonLength) && len(k.seen) == 0 {
-		return &llm.Error{Class: llm.Truncated, Advice: fmt.Sprintf("the answer reached its limit of %d tokens before its first action: raise MaxOutputTokens", k.cfg.MaxOutputTokens)}
+	if k.answer.finish != "" {
+		k.take(k.parser.end())
 	}
-	if complete && k.form == FormJSON && k.answer.bytes > 0 && !k.parser.began() {
-		k.plain.Store(true) // it ignores what form is asked for
+	if k.form == FormJSON && k.parser.ended() && !k.parser.began() {
+		k.plain.Store(true) // the server ignores what form it is asked for
+	}
+	if k.answer.finish == string(openai.FinishReasonLength) && len(k.seen) == 0 {
+		return &llm.Error{Class: llm.Truncated, Advice: fmt.Sprintf("the answer reached %d tokens before its first action: raise MaxOutputTokens", k.cfg.MaxOutputTokens)}
 	}
 	return nil
 }

@@ -21,7 +21,8 @@ import (
 //
 // The model sees the goal, the steps so far and the page in view, cropped to a
 // budget: the links and passages that are nearest to the goal, and no scope.
-// What the page says is quoted as data. Whatever it makes the model say, a
+// Of steps it sees what was done and the title of what was seen; of URLs, no
+// queries. What the page says is quoted as data. Whatever it makes the model say, a
 // guess is an action that the page in view offers, or a call of a tool whose
 // arguments a model may compose. Everything else is dropped, see [DropReason];
 // nothing is repaired.
@@ -40,7 +41,7 @@ func Chat[O any](client Completer, view func(O) actions.View, cfg ChatConfig) ac
 	return func(ctx context.Context, s actions.State[O]) iter.Seq2[actions.Prediction, error] {
 		return func(yield func(actions.Prediction, error) bool) {
 			if ctx.Err() == nil {
-				c.predict(ctx, look(view, s), yield)
+				c.predict(ctx, look(view, s, c.catalog.named), yield)
 			}
 		}
 	}

@@ -116,7 +116,7 @@ const (
 	DropChoice    DropReason = "choice out of range" // no such number
 	DropLabel     DropReason = "label"               // not in view, or of choices that differ
 	DropURL       DropReason = "composed address"    // not a choice of the page in view
-	DropArguments DropReason = "arguments"           // not those that the tool takes
+	DropArguments DropReason = "arguments"           // not those that the tool takes, or fields that no action has
 	DropDuplicate DropReason = "duplicate"           // guessed before in this call
 	DropLimit     DropReason = "limit"               // too many, too large or too deep
 	DropRefused   DropReason = "refused"             // the model won't answer

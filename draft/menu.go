@@ -102,11 +102,13 @@ func (m *menu) offersName(name string) bool {
 	return slices.ContainsFunc(m.all, func(c actions.Choice) bool { return c.Action.Name() == name })
 }
 
+const maxNamed = 4 * maxLabel // bytes of a label that a model may name
+
 // labelled returns the one action that choices of a label lead to.
 func (m *menu) labelled(label string) (found actions.Action, drop DropReason) {
 	label = oneLine(label)
 	for _, c := range m.all {
-		if c.Action == (actions.Action{}) || !strings.EqualFold(oneLine(c.Label), label) {
+		if c.Action == (actions.Action{}) || len(c.Label) > maxNamed || !strings.EqualFold(oneLine(c.Label), label) {
 			continue
 		}
 		if found != (actions.Action{}) && found != c.Action {

@@ -162,24 +162,9 @@ func (w *writer) steps(sc scene) {
 const maxShownArgs = 160 // bytes of a step's arguments, and of a path
 
 func (p past) line() string {
-	did := "began"
-	if name := p.action.Name(); name != "" {
-		did = name + " " + shortArgs(p.action.Args())
+	line := "| " + oneLine(p.did)
+	if p.title != "" {
+		line += " and saw " + p.title
 	}
-	if p.title == "" {
-		return "| " + oneLine(did) + "\n"
-	}
-	return "| " + oneLine(did) + " and saw " + p.title + "\n"
-}
-
-// shortArgs returns arguments in short: URLs lose user, password and query,
-// where secrets are.
-func shortArgs(args string) string {
-	args = clip(args, 4*maxShownArgs)
-	for _, value := range stringValues(args) {
-		if host, path, ok := splitURL(value); ok {
-			args = strings.ReplaceAll(args, value, shortURL(host+path))
-		}
-	}
-	return clip(args, maxShownArgs)
+	return line + "\n"
 }

@@ -2,6 +2,7 @@ package draft
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -18,11 +19,9 @@ type scene struct {
 	rank  *ranking // nil: no page is in view
 }
 
-// A past is a step that was taken.
-type past struct {
-	action actions.Action
-	title  string
-}
+// A past is a step that was taken: what was done, and the title of what was
+// seen.
+type past struct{ did, title string }
 
 // A linkTo is a choice with what the model is told of it.
 type linkTo struct {
@@ -33,22 +32,56 @@ type linkTo struct {
 
 const maxSteps = 16 // that are shown, the newest
 
-func look[O any](view func(O) actions.View, s actions.State[O]) scene {
+// look reads a state. Arguments of actions that are not named, by the caller
+// or by a choice in view, are not shown: a password may be among them.
+func look[O any](view func(O) actions.View, s actions.State[O], named map[string]bool) scene {
 	sc := scene{goal: oneLine(clip(s.Goal, maxGoal))}
+	r, page, ok := survey(view, s)
+	if ok {
+		sc.page, sc.rank, sc.links = page, r, r.links()
+	}
+	names := maps.Clone(named)
+	for _, c := range page.Choices {
+		names[c.Action.Name()] = true
+	}
 	for _, step := range s.Steps[max(0, len(s.Steps)-maxSteps):] {
-		p := past{action: step.Action}
+		p := past{did: deed(step.Action, names)}
 		if !isZero(step.Observation) {
 			p.title = oneLine(clip(view(step.Observation).Title, maxLabel))
 		}
 		sc.steps = append(sc.steps, p)
 	}
-	r, page, ok := survey(view, s)
-	if !ok {
-		return sc
-	}
-	sc.page, sc.rank = page, r
-	sc.links = r.links()
 	return sc
+}
+
+func deed(a actions.Action, names map[string]bool) string {
+	switch {
+	case a == (actions.Action{}):
+		return "began"
+	case names[a.Name()]:
+		return a.Name() + " " + shortArgs(a.Args())
+	}
+	return a.Name()
+}
+
+// shortArgs returns arguments in short: URLs lose user, password and query,
+// where secrets are.
+func shortArgs(args string) string {
+	const left = "{…}"
+	if len(args) > 4*maxShownArgs {
+		return left
+	}
+	for _, value := range stringValues(args) {
+		host, path, ok := splitURL(value)
+		if !ok {
+			continue
+		}
+		if !strings.Contains(args, value) { // it is written with escapes
+			return left
+		}
+		args = strings.ReplaceAll(args, value, shortURL(host+path))
+	}
+	return clip(args, maxShownArgs)
 }
 
 // links returns where the page leads, best first, and to where the agent was

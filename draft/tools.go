@@ -11,6 +11,7 @@ import (
 // A catalog is the tools of a chat, and the form of answers that follows.
 type catalog struct {
 	tools    []Tool
+	named    map[string]bool
 	composed map[string]*shape // by name
 	schema   json.RawMessage   // of answers
 	strict   bool              // servers can hold a model to it
@@ -25,13 +26,14 @@ type shape struct {
 }
 
 func newCatalog(cfg ChatConfig) *catalog {
-	c := &catalog{composed: map[string]*shape{}, strict: true}
+	c := &catalog{named: map[string]bool{}, composed: map[string]*shape{}, strict: true}
 	branches := []any{choiceSchema}
 	for _, t := range cfg.Tools {
 		if len(t.Schema) == 0 {
 			t.Schema = json.RawMessage(`{"type":"object"}`)
 		}
 		c.tools = append(c.tools, t)
+		c.named[t.Name] = true
 		s := mustShape(t)
 		if t.Composed {
 			c.composed[t.Name] = s
