@@ -17,6 +17,8 @@ func FuzzParse(f *testing.F) {
 		"", "text", `<title>T</title><a href=/a>A</a>`, `<base href="//h/"><a href="b?c#d">B <img alt=i></a>`,
 		`<svg><title>x</title><a href=/s>`, `<a href="javascript:x">y</a><area href=/z alt=q>`,
 		`<template><a href=/t>t</a></template><table><tr><td><a href=x>a<td>b</table>`, "<a href=x>\x00\xff\u202e</a>",
+		`<table><td><ul><li><pre>a<a href=/x><b>c</table><ol start=9><li>d</ol><blockquote>e<br><br><hr>f</main>`,
+		`<nav><main><h1>a<a href=/q>b</h1></nav><table><tr><th colspan=3>c<td>d</tr>e<td><my-x>f</my-x></pre>`,
 		`<plaintext><a href=x>`, `<math><mi><script>`, `<!--><a href=/c>c`,
 	} {
 		f.Add("https://site.example/dir/", html)
@@ -51,8 +53,10 @@ func checkPage(t *testing.T, p *web.Page) {
 	}
 	v := p.View()
 	require.True(t, utf8.ValidString(v.Text))
+	require.LessOrEqual(t, len(v.Text), 64<<10+4*len(p.HTML()))
+	require.Equal(t, strings.TrimSpace(v.Text), v.Text)
 	require.LessOrEqual(t, len(v.Choices), len(p.Links()))
-	require.GreaterOrEqual(t, p.Size(), len(p.HTML()))
+	require.GreaterOrEqual(t, p.Size(), len(p.HTML())+len(v.Text))
 }
 
 func checkLabel(t *testing.T, label string) {

@@ -38,10 +38,12 @@ type linker struct {
 	bytes int             // of the URLs in seen
 }
 
-// maxLinkBytes bounds what the URLs of a page's links may add up to. Short
-// references against a long base would otherwise cost a thousand times the
-// page's own size.
-const maxLinkBytes = 32 << 20
+// Limits on the links of a page. Short references against a long base would
+// otherwise cost a thousand times the page's own size.
+const (
+	maxLinks     = 1 << 17
+	maxLinkBytes = 32 << 20 // of their URLs
+)
 
 // link returns false for what leads to no page: mailto:, javascript: and the
 // like, and URLs that nobody should follow.

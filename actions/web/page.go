@@ -72,8 +72,11 @@ func (p *Page) scan() error {
 		if l, ok := k.link(a); ok {
 			p.links = append(p.links, l)
 		}
-		if k.bytes > maxLinkBytes {
+		switch {
+		case k.bytes > maxLinkBytes:
 			return fmt.Errorf("web: %s: %w: its links take more than %d bytes", p.url, ErrTooLarge, maxLinkBytes)
+		case len(p.links) > maxLinks:
+			return fmt.Errorf("web: %s: %w: it has more than %d links", p.url, ErrTooLarge, maxLinks)
 		}
 	}
 	p.urls = k.bytes

@@ -263,6 +263,30 @@ func TestALongBaseDoesNotMultiplyThePage(t *testing.T) {
 	assert.Less(t, len(p.Markdown()), 64<<10+5*len(p.HTML()))
 }
 
+func TestAPageOfTooManyLinksIsTooLarge(t *testing.T) {
+	_, err := web.Parse(home, strings.Repeat(`<a href=/>a</a>`, 1<<17))
+	assert.NoError(t, err)
+	_, err = web.Parse(home, strings.Repeat(`<a href=/>a</a>`, 1<<17+1))
+	assert.ErrorIs(t, err, web.ErrTooLarge)
+	assert.ErrorContains(t, err, "131072 links")
+}
+
+func TestAPageIsChargedForAllThatIsMadeOfIt(t *testing.T) {
+	for name, html := range hostile {
+		if strings.HasPrefix(name, "nested") {
+			continue
+		}
+		p := parse(t, home, html)
+		v := p.View()
+		made := len(p.HTML()) + len(v.Text)
+		for _, c := range v.Choices {
+			made += 64 + len(c.Label)
+		}
+		assert.GreaterOrEqual(t, p.Size(), made, name)
+		assert.LessOrEqual(t, p.Size(), 64<<10+64*len(html), name)
+	}
+}
+
 func TestAPageNeedsAURL(t *testing.T) {
 	_, err := web.Parse("/relative", "")
 	var e *web.URLError

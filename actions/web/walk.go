@@ -22,6 +22,15 @@ type walk struct {
 	stack   []element
 	raw     atom.Atom // the element whose text is not the page's: <script>
 	foreign int       // <svg> and <math> elements that are open
+	missed  map[miss]bool
+}
+
+// A miss is an end that closes nothing as long as the same elements are open:
+// looking for each again would take as long as the stack is deep.
+type miss struct {
+	tag    atom.Atom
+	name   string
+	within scope
 }
 
 // A visitor is told what a walk meets. It ends the walk with false.
@@ -119,6 +128,7 @@ func (w *walk) push(t tag, name string) {
 	if t.atom == atom.Svg || t.atom == atom.Math {
 		w.foreign++
 	}
+	clear(w.missed)
 	w.stack = append(w.stack, element{tag: t.atom, scope: scopes[t.atom], name: name})
 	w.to.begin(&w.stack[len(w.stack)-1], t)
 }
@@ -214,34 +224,38 @@ func (w *walk) close() {
 // closeWithin closes the nearest open element of one of two tags, unless it is
 // beyond an element that bounds the scope, and says whether it found one.
 func (w *walk) closeWithin(within scope, a, b atom.Atom) bool {
-	for i := len(w.stack) - 1; i >= 0; i-- {
-		e := &w.stack[i]
-		if e.tag == a || e.tag == b {
-			w.pop(i)
-			return true
-		}
-		if e.scope&within != 0 {
-			return false
-		}
-	}
-	return false
+	return w.closeNearest(miss{tag: a, within: within}, func(e *element) bool { return e.tag == a || e.tag == b })
 }
 
 func (w *walk) closeNamed(name string) {
+	w.closeNearest(miss{name: name, within: rest}, func(e *element) bool { return e.name == name })
+}
+
+func (w *walk) closeNearest(m miss, is func(*element) bool) bool {
+	if w.missed[m] {
+		return false
+	}
 	for i := len(w.stack) - 1; i >= 0; i-- {
 		e := &w.stack[i]
-		if e.name == name {
+		if is(e) {
 			w.pop(i)
-			return
+			return true
 		}
-		if e.scope&rest != 0 {
-			return
+		if e.scope&m.within != 0 {
+			break
 		}
 	}
+	const most = 1 << 10
+	if w.missed == nil || len(w.missed) == most {
+		w.missed = make(map[miss]bool)
+	}
+	w.missed[m] = true
+	return false
 }
 
 // pop closes the elements from the i-th on.
 func (w *walk) pop(i int) {
+	clear(w.missed)
 	for len(w.stack) > i {
 		e := &w.stack[len(w.stack)-1]
 		if e.tag == atom.Svg || e.tag == atom.Math {
