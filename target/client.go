@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -43,7 +44,7 @@ type replyError struct {
 func (e *replyError) Error() string {
 	text := strings.TrimPrefix(e.err.Error(), "llm: ")
 	if e.tools && e.err.Class == llm.Unsupported {
-		text = "a target needs tool calls, choose a model and a server that have them: " + text
+		text = "a target needs tool calls, choose a model and a server that have them: " + cmp.Or(e.err.Detail, e.err.Advice)
 	}
 	return fmt.Sprintf("target: model %s: %s", e.model, text)
 }
