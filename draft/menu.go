@@ -129,16 +129,37 @@ func (m *menu) compose(a actions.Action, s *shape) (actions.Action, DropReason) 
 	if a.Decode(&args) != nil || !s.fits(args) {
 		return actions.Action{}, DropArguments
 	}
-	for _, value := range stringValues(a.Args()) {
-		if looksLikeURL(value) && !m.leadsTo(value) {
-			return actions.Action{}, DropURL
-		}
+	if !all(a, func(text string) bool { return !looksLikeURL(text) || m.leadsTo(text) }) {
+		return actions.Action{}, DropURL
 	}
 	return a, ""
 }
 
 func holdsURL(a actions.Action) bool {
-	return slices.ContainsFunc(stringValues(a.Args()), looksLikeURL)
+	return !all(a, func(text string) bool { return !looksLikeURL(text) })
+}
+
+// all reports whether all strings in an action's arguments are ok, the names of
+// objects among them.
+func all(a actions.Action, ok func(string) bool) bool {
+	var args any
+	return a.Decode(&args) == nil && allIn(args, ok)
+}
+
+func allIn(v any, ok func(string) bool) bool {
+	switch v := v.(type) {
+	case string:
+		return ok(v)
+	case []any:
+		return !slices.ContainsFunc(v, func(v any) bool { return !allIn(v, ok) })
+	case object:
+		for name, value := range v {
+			if !ok(name) || !allIn(value, ok) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // looksLikeURL errs on the side of caution: "//host", "data:" and "javascript:"
