@@ -56,6 +56,9 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
+// ErrorClass returns the class: speccache counts failed drafts by it.
+func (e *Error) ErrorClass() string { return string(e.Class) }
+
 // Classify returns an error's class, whatever client made it; "" for nil.
 func Classify(err error) Class {
 	if err == nil {
