@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	openai "github.com/sashabaranov/go-openai"
@@ -184,7 +185,7 @@ func (k *call) end() error {
 // acted is no failure.
 func (k *call) conclude(ctx context.Context, err error) {
 	if err != nil && !errors.Is(ctx.Err(), context.Canceled) {
-		k.err = fmt.Errorf("draft: chat: %w", err)
+		k.err = &failure{llm.Explain(err)}
 	}
 	if !k.left {
 		usage := k.usage()
@@ -195,6 +196,16 @@ func (k *call) conclude(ctx context.Context, err error) {
 		k.left = !k.yield(actions.Prediction{}, k.err)
 	}
 }
+
+// A failure is the error of a call. Sessions count it by its class.
+type failure struct{ err *Error }
+
+func (f *failure) Error() string { return "draft: chat: " + strings.TrimPrefix(f.err.Error(), "llm: ") }
+
+func (f *failure) Unwrap() error { return f.err }
+
+// ErrorClass returns the class of the error.
+func (f *failure) ErrorClass() string { return string(f.err.Class) }
 
 // usage is what the call cost, as the server says or as estimated. A request
 // that was refused costs nothing.

@@ -1,6 +1,12 @@
 // Package draft guesses what a target model does next.
 //
-// The predictors here need no model. [Lexical] ranks the choices in view by
+// [Chat] asks a small model behind any OpenAI-compatible endpoint, by default
+// gpt-4.1-mini for a target that is gpt-5-mini, and yields each guess while the
+// model still writes the next one:
+//
+//	predictor := draft.Chat(client, env.View, draft.ChatConfig{})
+//
+// The other predictors need no model. [Lexical] ranks the choices in view by
 // the words of the goal, and takes less than two milliseconds for 200 links in
 // 50 KB of text:
 //
@@ -14,7 +20,9 @@
 //
 // # Concurrency
 //
-// Predictors keep nothing between calls. All are safe for concurrent use if
-// the view function they were given is, and the same state always gets the
-// same guesses. No predictor starts a goroutine.
+// Predictors are safe for concurrent use if the view function and the client
+// that they were given are. They keep nothing between calls, but for Chat: it
+// remembers that a server has no structured output. Without a model, the same
+// state always gets the same guesses. No predictor starts a goroutine; what a
+// client starts ends with the loop.
 package draft

@@ -7,6 +7,7 @@ import (
 
 	"github.com/speccache/speccache-go/actions"
 	"github.com/speccache/speccache-go/draft"
+	"github.com/speccache/speccache-go/internal/llmsim"
 )
 
 // A page of the examples, whose observations are lists of labels.
@@ -78,4 +79,35 @@ func Example_yourOwn() {
 		fmt.Println(guess.Action, guess.Source)
 	}
 	// Output: search {"page":2,"query":"go"} paging
+}
+
+// A model guesses, behind any OpenAI-compatible endpoint; here it is a
+// simulated one.
+func ExampleChat() {
+	sim := llmsim.New(llmsim.Options{})
+	sim.Push(llmsim.Answer{Text: `{"actions":[{"choice":1},{"tool":"search","arguments":{"query":"fees"}}]}`})
+	endpoint := sim.Pipe()
+	defer endpoint.Close()
+
+	var client draft.Completer = endpoint.Client() // openai.NewClient(os.Getenv("OPENAI_API_KEY"))
+	predict := draft.Chat(client, labels.view, draft.ChatConfig{
+		Tools:  []draft.Tool{{Name: "search", Description: "Searches the site.", Composed: true}},
+		Report: func(r draft.ChatReport) { fmt.Println(r.Model, "wrote", r.Guesses, "guesses") },
+	})
+	state := actions.State[labels]{
+		Goal:  "What is the registration fee?",
+		Steps: []actions.Step[labels]{{Observation: labels{"Home", "Venue", "Registration"}}},
+	}
+	for guess, err := range predict(context.Background(), state) {
+		switch {
+		case err != nil:
+			fmt.Println("no guess:", err)
+		case guess.Action != actions.Action{}:
+			fmt.Println(guess.Action, guess.Confidence)
+		}
+	}
+	// Output:
+	// open {"label":"Registration"} 0.5
+	// search {"query":"fees"} 0.2
+	// gpt-4.1-mini wrote 2 guesses
 }
