@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -30,9 +31,8 @@ const fetch = 100 * time.Millisecond
 
 // A site is a web of pages, by path. It counts requests.
 type site struct {
+	mu    sync.Mutex // guards what follows
 	pages map[string]string
-
-	mu    sync.Mutex // guards asked
 	asked []string
 }
 
@@ -63,7 +63,9 @@ func (s *site) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, req.Context().Err()
 	}
 	resp := &http.Response{StatusCode: 200, ContentLength: -1, Header: http.Header{"Content-Type": {"text/html"}}, Request: req}
+	s.mu.Lock()
 	html, ok := s.pages[req.URL.Path]
+	s.mu.Unlock()
 	if !ok {
 		resp.StatusCode = 404
 	}
@@ -71,10 +73,17 @@ func (s *site) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-func (s *site) requests() int {
+func (s *site) set(path, html string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.asked)
+	s.pages[path] = html
+}
+
+// requested returns the paths that were asked for, in order.
+func (s *site) requested() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.asked)
 }
 
 // parameter is the schema of a tool with one string.
