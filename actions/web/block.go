@@ -3,6 +3,8 @@ package web
 import (
 	"bytes"
 	"strings"
+
+	"golang.org/x/net/html/atom"
 )
 
 func (w *writer) beginPre(e *element) {
@@ -87,12 +89,30 @@ func (w *writer) endRow() {
 	}
 	c := &w.cells
 	c.row = false
-	if c.rows++; c.rows == 1 { // Markdown has no table without a head
-		w.gap = 1
-		w.startLine()
-		w.out = append(append(w.out, '|'), strings.Repeat("---|", c.columns)...)
+	if c.rows++; c.rows == 1 {
+		w.underline()
 	}
 	w.gap = 1
+}
+
+// underline makes the first row the head of its table, or writes an empty one
+// above it, for Markdown has no table without a head.
+func (w *writer) underline() {
+	c := &w.cells
+	line := "|" + strings.Repeat("---|", c.columns)
+	w.gap = 1
+	if c.head {
+		w.startLine()
+		w.out = append(w.out, line...)
+		return
+	}
+	row := string(w.out[c.rowAt:])
+	w.out = append(append(w.out[:c.rowAt], '|'), strings.Repeat(" |", c.columns)...)
+	for _, next := range []string{line, row} {
+		w.gap = 1
+		w.startLine()
+		w.out = append(w.out, next...)
+	}
 }
 
 func (w *writer) beginCell(e *element, t tag) {
@@ -105,9 +125,11 @@ func (w *writer) beginCell(e *element, t tag) {
 	if !w.cells.row {
 		w.separate(2 - min(w.cells.rows, 1))
 		w.startLine()
+		w.cells.rowAt = len(w.out)
 		w.out = append(w.out, '|')
 		w.cells.row, w.cells.columns = true, 0
 	}
+	w.cells.head = w.cells.head || e.tag == atom.Th
 	w.out = append(w.out, ' ')
 	w.cells.cell, w.cells.span = true, min(max(t.n, 1), maxColspan)
 	w.fresh, w.space, e.cell = true, false, true

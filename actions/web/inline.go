@@ -225,6 +225,7 @@ func (w *writer) startLink(href string) {
 		return
 	}
 	w.link, w.linkAt, w.linkDepth = url, -1, w.depth
+	w.around = [3]int{w.bold, w.em, w.code}
 }
 
 // resolve returns the URL that a link is written with. It remembers some, for
@@ -272,6 +273,9 @@ func (w *writer) prepare() {
 		}
 	}
 	if w.link != "" && w.linkAt < 0 {
+		w.mark('b', min(w.bold, w.around[0]))
+		w.mark('i', min(w.em, w.around[1]))
+		w.mark('c', min(w.code, w.around[2]))
 		w.out = append(w.out, '[')
 		w.linkAt, w.linkMarks = len(w.out), len(w.marks)
 	}

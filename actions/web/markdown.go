@@ -73,7 +73,7 @@ func plainText(doc string, most int) string {
 	for {
 		switch t := s.z.Next(); t {
 		case html.ErrorToken:
-			return b.String()
+			return strings.TrimSpace(b.String())
 		case html.TextToken:
 			if s.raw == 0 {
 				space = fold(&b, s.z.Text(), space)

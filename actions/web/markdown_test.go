@@ -36,11 +36,13 @@ func TestMarkupBecomesMarkdown(t *testing.T) {
 		`<p>a<br>b<br><br>c<hr>d`:                                    "a  \nb\n\nc\n\n* * *\n\nd",
 		`<h1>a<br>b <a href=x>l</a></h1>c`:                           "# a b [l]" + x + "\n\nc",
 		`a <b>b</b>c <b> d </b>e <i></i>f <b><i>g</b></i>h`:          "a **b**c **d** e f ***g***h",
+		`<b>a <a href=x>b <i>c</i></a> d</b>`:                        "**a [b *c*]" + x + " d**",
+		`<ul><li><table><tr><td>1<td>2<tr><td>3</table></ul>`:        "- | | |\n  |---|---|\n  | 1 | 2 |\n  | 3 |",
 		`<b>a<p>b</b>c`: "**a**\n\n**b**c",
 		`<table><caption>c</caption><tr><th>A<th>B<tr><td>1<br>2<td>3`:      "c\n\n| A | B |\n|---|---|\n| 1 2 | 3 |",
-		`<table><tr><td colspan=2>x<tr><td>1<td>2</table>y`:                 "| x | |\n|---|---|\n| 1 | 2 |\n\ny",
+		`<table><tr><td colspan=2>x<tr><td>1<td>2</table>y`:                 "| | |\n|---|---|\n| x | |\n| 1 | 2 |\n\ny",
 		`<table><tr><td><ul><li>a</ul><td>c</table>`:                        "- a\n\nc",
-		`<table><tr><td><table><tr><td>in</table><td>z</table>`:             "| in |\n|---|\n\nz",
+		`<table><tr><td><table><tr><td>in</table><td>z</table>`:             "| |\n|---|\n| in |\n\nz",
 		`<dl><dt>a<dd>b</dl><select><option>a<option>b</select>`:            "a\n\nb\n\na\nb",
 		`un<b></b>bro<span>ken</span>, <my-el>own</my-el> <svg>no</svg>`:    "unbroken, own",
 		`<svg><title>no<div>yes`:                                            "yes",
@@ -93,7 +95,7 @@ func TestTheTextOfARecordedPageIsThatOfItsTree(t *testing.T) {
 }
 
 var hostile = func() map[string]string {
-	const size = 512 << 10
+	const size = (512 << 10) / slowdown
 	fill := func(head, unit string) string { return head + strings.Repeat(unit, (size-len(head))/len(unit)) }
 	docs := map[string]string{
 		"quotes":         fill(strings.Repeat("<blockquote>", 200), "<p>a"),
@@ -160,6 +162,6 @@ func TestAHostilePageMakesNoMoreTextThanAFewTimesItself(t *testing.T) {
 		assert.LessOrEqual(t, len(text), 64<<10+4*len(html), name)
 		assert.LessOrEqual(t, allocs, uint64(1<<20+24*len(html)), name)
 		assert.GreaterOrEqual(t, p.Size(), len(html)+len(text), name)
-		assert.Less(t, took, 2*time.Second, name) // it is some milliseconds
+		assert.Less(t, took, 5*time.Second, name) // it is some milliseconds
 	}
 }

@@ -48,6 +48,7 @@ type writer struct {
 	link      string // the URL of the open link, or ""
 	linkAt    int    // where its text begins; -1 before there is any
 	linkMarks int    // marks that were written before it
+	around    [3]int // bold, em and code where it began
 	linkDepth int    // elements that were open when it began
 	depth     int
 
@@ -71,7 +72,9 @@ type level struct {
 // cells are where a table is that has rows of short cells.
 type cells struct {
 	active, row, cell bool
+	head              bool // the first row has a <th>
 	rows, columns     int
+	rowAt             int // where the row begins
 	span              int // of the cell
 }
 
