@@ -71,7 +71,9 @@ func TestTheReferenceNamesEveryField(t *testing.T) {
 
 func TestTheReferenceNamesEveryStatAndEventField(t *testing.T) {
 	assert.Subset(t, wordsOf(t, "reference/stats.html"), fieldsOf[speccache.Stats]())
+	assert.Subset(t, wordsOf(t, "reference/stats.html"), fieldsOf[speccache.ShadowStats]())
 	assert.Subset(t, wordsOf(t, "reference/events.html"), fieldsOf[speccache.Event]())
+	assert.Subset(t, wordsOf(t, "guides/limits.html"), fieldsOf[speccache.Limits]())
 }
 
 // wordsOf returns the words in the main part of a page.
@@ -94,9 +96,16 @@ func TestTheStatedDefaultsAreTheRealOnes(t *testing.T) {
 		"AheadTimeout":    fmt.Sprintf("%.0f minutes", speccache.DefaultAheadTimeout.Minutes()),
 		"MaxBytes":        fmt.Sprintf("%d MiB", speccache.DefaultMaxBytes>>20),
 		"ShowArgs":        "false",
+		"SessionLimits":   "10,000 draft calls, 10 million draft tokens, 30,000 requests ahead",
+		"ScopeLimits":     "ten times as much",
+		"CacheLimits":     "a thousand times as much",
 	} {
 		assert.Equal(t, want, config[field][0], field)
 	}
+	one := speccache.Limits{DraftCalls: 10_000, DraftTokens: 10_000_000, RequestsAhead: 30_000}
+	assert.Equal(t, one, speccache.DefaultSessionLimits)
+	assert.Equal(t, times(10, one), speccache.DefaultScopeLimits)
+	assert.Equal(t, times(1000, one), speccache.DefaultCacheLimits)
 	assert.Equal(t, speccache.On, speccache.Config[string]{}.Mode)
 
 	limits := text(all(parsePage(t, "guides/limits.html"), "main")[0])
@@ -111,6 +120,10 @@ func TestTheStatedDefaultsAreTheRealOnes(t *testing.T) {
 	assert.Equal(t, 5*time.Minute, actions.DefaultMaxAge, "freshness.html says five minutes")
 }
 
+func times(n int64, l speccache.Limits) speccache.Limits {
+	return speccache.Limits{DraftCalls: n * l.DraftCalls, DraftTokens: n * l.DraftTokens, RequestsAhead: n * l.RequestsAhead}
+}
+
 func TestEveryReasonAndEventKindHasItsRow(t *testing.T) {
 	reasons := cells(t, "concepts/outcomes.html", "Why an action missed")
 	for _, r := range []speccache.Reason{
@@ -122,7 +135,7 @@ func TestEveryReasonAndEventKindHasItsRow(t *testing.T) {
 	kinds := cells(t, "reference/events.html", "")
 	for _, k := range []speccache.EventKind{
 		speccache.EventAction, speccache.EventAhead, speccache.EventLanded, speccache.EventRefused,
-		speccache.EventDraft, speccache.EventUndeclared, speccache.EventModelVersion, speccache.EventAdvance,
+		speccache.EventDraft, speccache.EventLimit, speccache.EventUndeclared, speccache.EventModelVersion, speccache.EventAdvance,
 	} {
 		assert.Contains(t, kinds, string(k))
 	}

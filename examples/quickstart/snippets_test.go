@@ -56,11 +56,13 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"os"
 	"time"
 	"github.com/speccache/speccache-go/actions"
 	"github.com/speccache/speccache-go/actions/web"
 	"github.com/speccache/speccache-go/draft"
 	"github.com/speccache/speccache-go/speccache"
+	"github.com/speccache/speccache-go/target"
 )
 `
 
@@ -134,7 +136,7 @@ func compile(s snippet, load importer.Lookup) (err error) {
 func exportData(t *testing.T) importer.Lookup {
 	module := "github.com/speccache/speccache-go/"
 	cmd := exec.Command("go", "list", "-export", "-deps", "-f", "{{if .Export}}{{.ImportPath}} {{.Export}}{{end}}",
-		module+"actions/web", module+"draft", module+"speccache", "log/slog", "log", "maps", "iter")
+		module+"actions/web", module+"draft", module+"speccache", module+"target", "log/slog", "log", "maps", "iter")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	require.NoError(t, err)
