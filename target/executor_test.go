@@ -209,3 +209,21 @@ func TestGoexitInAParallelCallIsTheCallers(t *testing.T) {
 	<-done
 	assert.False(t, returned)
 }
+
+func FuzzActionIsAnObjectOrAnError(f *testing.F) {
+	for _, args := range []string{``, `{}`, `{"button":"About"}`, `{"button":{"label":1}}`, `[1]`, `{"label":`, "{\"button\":\"\xff\"}", `null`} {
+		f.Add("click", args)
+	}
+	f.Fuzz(func(t *testing.T, name, args string) {
+		a, err := target.Executor[string]{}.Action(target.Call{Name: name, Args: args})
+		if err != nil {
+			assert.Zero(t, a)
+			return
+		}
+		assert.Equal(t, name, a.Name())
+		assert.True(t, strings.HasPrefix(a.Args(), "{"), a.Args())
+		again, err := actions.Parse(a.Name(), a.Args())
+		require.NoError(t, err)
+		assert.Equal(t, a, again, "the same call is the same key")
+	})
+}

@@ -101,9 +101,9 @@ func (o options) check(rest []string) error {
 	case len(rest) > 0:
 		return fmt.Errorf("unexpected argument %q", rest[0])
 	case o.question == "":
-		return errors.New("no question: say -question \"...\"")
+		return errors.New("no question: say -question and what to find out")
 	case o.url == "":
-		return errors.New("no page to begin at: say -url https://...")
+		return errors.New("no page to begin at: say -url and an address")
 	case o.steps < 1:
 		return fmt.Errorf("-steps is %d: at least one is needed", o.steps)
 	case o.key == "":
