@@ -1,4 +1,5 @@
-// Quickstart shows SpecCache at work, without a key and without a network.
+// Quickstart shows SpecCache at work, without a key and without a network; with
+// a key, target and draft are language models.
 //
 // It serves SpecCache's documentation over loopback HTTP, with the delays of
 // a usual web site, and lets a reader answer three questions by clicking
@@ -8,8 +9,13 @@
 //	go run ./examples/quickstart -json    # the figures, for machines
 //	go run ./examples/quickstart -serve   # read the documentation in a browser
 //
+//	export OPENAI_API_KEY=...             # or, for a server of your own,
+//	export OPENAI_BASE_URL=http://localhost:8080/v1
+//	go run ./examples/quickstart -target gpt-5-mini -draft gpt-4.1-mini
+//
 // The files, in the order to read them: run.go is an agent's loop with a
-// session in it, reader.go is the target, site.go is the web.
+// session in it, reader.go is the target, site.go is the web, and models.go has
+// the language models.
 package main
 
 import (
@@ -22,12 +28,15 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/speccache/speccache-go/draft"
+	"github.com/speccache/speccache-go/target"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr))
 }
 
 // Exit codes.
@@ -39,17 +48,24 @@ const (
 )
 
 // run is main with everything that it depends on as arguments.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	opts, err := parse(args, stderr)
+func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) int {
+	opts, err := parse(args, getenv, stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return exitOK
 	case err != nil:
 		return exitUsage // parse has said why
-	case opts.serve:
+	}
+	return opts.run(ctx, stdout, stderr)
+}
+
+// run does what the options say.
+func (o options) run(ctx context.Context, stdout, stderr io.Writer) int {
+	var err error
+	if o.serve {
 		err = serveOnly(ctx, stdout)
-	default:
-		err = quickstart(ctx, opts, stdout)
+	} else {
+		err = quickstart(ctx, o, stdout)
 	}
 	switch {
 	case err == nil:
@@ -67,31 +83,50 @@ type options struct {
 	serve bool
 	think time.Duration
 	delay func(path string) time.Duration // of the site's pages
+
+	key, baseURL  string // of the models' endpoint
+	target, draft string // models
 }
+
+// models reports whether there are any.
+func (o options) models() bool { return o.key != "" || o.baseURL != "" }
 
 const defaultThink = 400 * time.Millisecond
 
-func parse(args []string, stderr io.Writer) (opts options, err error) {
-	opts.delay = pageDelay
+func parse(args []string, getenv func(string) string, stderr io.Writer) (options, error) {
+	opts := options{delay: pageDelay, key: getenv("OPENAI_API_KEY"), baseURL: getenv("OPENAI_BASE_URL")}
 	flags := flag.NewFlagSet("quickstart", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.BoolVar(&opts.json, "json", false, "print one JSON object instead of the story")
 	flags.BoolVar(&opts.serve, "serve", false, "serve the documentation until interrupted, and print where")
 	flags.DurationVar(&opts.think, "think", defaultThink, "how long the reader thinks about each page")
+	flags.StringVar(&opts.target, "target", target.DefaultModel, "the `model` that clicks and answers")
+	flags.StringVar(&opts.draft, "draft", draft.DefaultModel, "the `model` that guesses, or "+lexical+", which is none")
 	if err := flags.Parse(args); err != nil {
 		return opts, err
 	}
-	switch {
-	case flags.NArg() > 0:
-		err = fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	case opts.think < 0:
-		err = fmt.Errorf("-think is %v: nobody thinks for a negative time", opts.think)
-	case opts.json && opts.serve:
-		err = errors.New("-json and -serve exclude each other")
-	}
+	given := map[string]bool{}
+	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	err := opts.check(flags.Args(), given)
 	if err != nil {
 		fmt.Fprintf(stderr, "quickstart: %v\n", err)
 		flags.Usage()
 	}
 	return opts, err
+}
+
+func (o options) check(rest []string, given map[string]bool) error {
+	switch {
+	case len(rest) > 0:
+		return fmt.Errorf("unexpected argument %q", rest[0])
+	case o.think < 0:
+		return fmt.Errorf("-think is %v: nobody thinks for a negative time", o.think)
+	case o.json && o.serve:
+		return errors.New("-json and -serve exclude each other")
+	case (given["target"] || given["draft"]) && !o.models():
+		return errors.New("-target and -draft name models: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own")
+	case given["think"] && o.models():
+		return errors.New("-think is for the reader, models think as long as they do: unset OPENAI_API_KEY and OPENAI_BASE_URL")
+	}
+	return nil
 }

@@ -17,6 +17,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+func noEnv(string) string { return "" }
+
 // fast is the quickstart at a tenth of its usual times.
 func fast() options {
 	return options{
@@ -68,10 +70,11 @@ func TestBadFlagsExitWithTwoAndSayWhy(t *testing.T) {
 		"-think=fast":  "fast",
 		"-think=-1s":   "-think is -1s",
 		"everything":   `unexpected argument "everything"`,
+		"-draft=tiny":  "set OPENAI_API_KEY",
 		"-json -serve": "-json and -serve exclude each other",
 	} {
 		var stdout, stderr bytes.Buffer
-		assert.Equal(t, exitUsage, run(t.Context(), strings.Fields(args), &stdout, &stderr), args)
+		assert.Equal(t, exitUsage, run(t.Context(), strings.Fields(args), noEnv, &stdout, &stderr), args)
 		assert.Empty(t, stdout.String(), args)
 		assert.Contains(t, stderr.String(), want, args)
 	}
@@ -79,7 +82,7 @@ func TestBadFlagsExitWithTwoAndSayWhy(t *testing.T) {
 
 func TestHelpExitsWithZero(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	assert.Equal(t, exitOK, run(t.Context(), []string{"-h"}, &stdout, &stderr))
+	assert.Equal(t, exitOK, run(t.Context(), []string{"-h"}, noEnv, &stdout, &stderr))
 	assert.Contains(t, stderr.String(), "-serve")
 }
 
@@ -87,8 +90,8 @@ func TestAnInterruptEndsTheRunAndTheServer(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var stdout, stderr bytes.Buffer
-	assert.Equal(t, exitInterrupted, run(ctx, nil, &stdout, &stderr))
+	assert.Equal(t, exitInterrupted, run(ctx, nil, noEnv, &stdout, &stderr))
 	assert.Contains(t, stderr.String(), "interrupted")
-	assert.Equal(t, exitOK, run(ctx, []string{"-serve"}, &stdout, &stderr))
+	assert.Equal(t, exitOK, run(ctx, []string{"-serve"}, noEnv, &stdout, &stderr))
 	assert.Contains(t, stdout.String(), "http://127.0.0.1:")
 }

@@ -19,6 +19,7 @@ type line struct {
 	question string
 	what     string
 	result   *speccache.Result[*web.Page]
+	failure  string // in the place of a result
 	answer   string
 	at       string // the URL of the answer
 }
@@ -29,6 +30,7 @@ type story struct {
 	w      io.Writer
 	json   bool
 	colour bool
+	models *models // nil: there are none
 }
 
 func newStory(w io.Writer, opts options) *story {
@@ -65,12 +67,19 @@ func (s *story) paint(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-func (s *story) begin(url string, think time.Duration) {
+func (s *story) begin(url string, opts options) {
+	if s.models != nil {
+		s.printf("%s answers %d questions by clicking through SpecCache's documentation,\n"+
+			"which is served at %s, each page %v to %v after it is asked for.\n"+
+			"The draft is %s. Models are asked at %s.\n",
+			opts.target, len(questions), url, minDelay, maxDelay, opts.draft, opts.host())
+		return
+	}
 	s.printf("A reader answers %d questions by clicking through SpecCache's documentation,\n"+
 		"which is served at %s, each page %v to %v after it is asked for.\n"+
 		"It thinks %v about each page. Nothing here is a language model: the reader goes\n"+
 		"by the text around links, the draft by their labels and URLs. Neither knows the way.\n",
-		len(questions), url, minDelay, maxDelay, think)
+		len(questions), url, minDelay, maxDelay, opts.think)
 }
 
 func (s *story) arm(title string) {
@@ -84,6 +93,8 @@ func (s *story) line(l line) {
 		s.printf("\n%d. %s\n", l.number, l.question)
 	case l.answer != "":
 		s.printf("   %s %s\n", s.paint(bold, "= "+l.answer), s.paint(dim, "("+pathOf(l.at)+")"))
+	case l.failure != "":
+		s.printf("   %-38s %s\n", l.what, l.failure)
 	default:
 		s.step(l.what, l.result)
 	}
@@ -108,13 +119,23 @@ func (s *story) step(what string, r *speccache.Result[*web.Page]) {
 // with it.
 func (s *story) end(c comparison) error {
 	if s.json {
-		if err := writeJSON(s.w, c); err != nil {
+		if err := s.writeJSON(c); err != nil {
 			return err
 		}
-		return c.check()
+		return s.check(c)
 	}
 	s.table(c)
 	s.waste(c.spec)
+	if s.models != nil {
+		s.models.cost(s, c)
+	}
+	return s.check(c)
+}
+
+func (s *story) check(c comparison) error {
+	if s.models != nil {
+		return s.models.check(c)
+	}
 	return c.check()
 }
 
@@ -185,14 +206,26 @@ type report struct {
 	} `json:"spec"`
 	SameAnswers      bool `json:"same_answers"`
 	SameObservations bool `json:"same_observations"`
+
+	// Of models only. Tokens of the target are those of the run spec.
+	Target       string           `json:"target,omitempty"`
+	Draft        string           `json:"draft,omitempty"`
+	TargetTokens int              `json:"target_tokens,omitempty"`
+	DraftTokens  int              `json:"draft_tokens,omitempty"`
+	DraftCalls   int              `json:"draft_calls,omitempty"`
+	DraftsFailed map[string]int64 `json:"drafts_failed,omitempty"`
 }
 
-func writeJSON(w io.Writer, c comparison) error {
+func (s *story) writeJSON(c comparison) error {
 	var r report
 	st := c.spec.stats
 	r.Off.WaitSeconds = c.off.stats.Waited.Seconds()
 	r.Spec.Hits, r.Spec.Joins, r.Spec.Misses = st.Hits, st.Joins, st.Misses
 	r.Spec.WaitSeconds, r.Spec.HiddenSeconds = st.Waited.Seconds(), st.Hidden.Seconds()
 	r.SameAnswers, r.SameObservations = c.sameAnswers, c.sameObservations
-	return json.NewEncoder(w).Encode(r)
+	if m := s.models; m != nil {
+		r.Target, r.Draft, r.TargetTokens = m.target, m.draft, tokens(c.spec.usage())
+		r.DraftTokens, r.DraftCalls, r.DraftsFailed = tokens(st.Usage), st.Usage.Calls, st.DraftFailures
+	}
+	return json.NewEncoder(s.w).Encode(r)
 }

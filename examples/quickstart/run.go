@@ -12,7 +12,6 @@ import (
 
 	"github.com/speccache/speccache-go/actions"
 	"github.com/speccache/speccache-go/actions/web"
-	"github.com/speccache/speccache-go/draft"
 	"github.com/speccache/speccache-go/speccache"
 )
 
@@ -31,6 +30,7 @@ type tour struct {
 	site      *site
 	home      string            // URL
 	transport http.RoundTripper // nil for a real one
+	models    *models           // nil: the reader and draft.Lexical
 	think     time.Duration
 	show      func(line)
 }
@@ -51,6 +51,7 @@ type walk struct {
 	answer   string
 	from     string        // the URL that it was found at
 	seen     []observation // in order, the home page included
+	usage    actions.Usage // of a target that is a model
 }
 
 // An observation is all that the target can see of a page.
@@ -77,14 +78,15 @@ func quickstart(ctx context.Context, opts options, stdout io.Writer) error {
 	}
 	defer stop()
 	out := newStory(stdout, opts)
-	t := tour{site: s, home: url + homePath, think: opts.think, show: out.line}
-	out.begin(url, opts.think)
-	out.arm("Without speculation: the mode is Off, every page is fetched when the reader asks.")
+	t := tour{site: s, home: url + homePath, models: newModels(opts), think: opts.think, show: out.line}
+	out.models = t.models
+	out.begin(url, opts)
+	out.arm("Without speculation: the mode is Off, every page is fetched when the target asks.")
 	off, err := t.run(ctx, speccache.Off)
 	if err != nil {
 		return err
 	}
-	out.arm("With speculation: while the reader thinks, draft.Lexical guesses three links, and they run ahead.")
+	out.arm("With speculation: while the target thinks, the draft guesses three links, and they run ahead.")
 	spec, err := t.run(ctx, speccache.On)
 	if err != nil {
 		return err
@@ -105,7 +107,7 @@ func (t *tour) run(ctx context.Context, mode speccache.Mode) (*trip, error) {
 	var log guessLog
 	cache, err := speccache.New(fetcher.Environment(), speccache.Config[*web.Page]{
 		Mode:      mode,
-		Predictor: draft.Lexical((*web.Page).View),
+		Predictor: t.models.predictor(),
 		OnEvent:   log.add,
 		ShowArgs:  true, // the log wants URLs; they hold nothing private here
 	})
@@ -140,8 +142,8 @@ func (t *tour) firstPage(ctx context.Context, fetcher *web.Fetcher) (*web.Page, 
 	return fetcher.Do(ctx, visit)
 }
 
-// walk is an agent's loop: look, think, act, until there is an answer. The
-// session has a scope of its own, so that no question profits from another.
+// walk answers a question. The session has a scope of its own, so that no
+// question profits from another.
 func (t *tour) walk(ctx context.Context, cache *speccache.Cache[*web.Page], home *web.Page, i int, question string) (walk, error) {
 	session := cache.Open(speccache.SessionConfig[*web.Page]{Goal: question})
 	defer session.Close()
@@ -149,22 +151,34 @@ func (t *tour) walk(ctx context.Context, cache *speccache.Cache[*web.Page], home
 	t.show(line{number: i + 1, question: question})
 
 	w := walk{question: question, session: session.ID(), seen: []observation{observe(home)}}
-	target, page := newReader(question, t.think), home
+	var err error
+	if t.models != nil {
+		err = t.models.walk(ctx, session, home, &w, t.show)
+	} else {
+		err = t.loop(ctx, session, home, &w)
+	}
+	return w, err
+}
+
+// loop is an agent's: look, think, act, until there is an answer. For models
+// it is package target's.
+func (t *tour) loop(ctx context.Context, session *speccache.Session[*web.Page], home *web.Page, w *walk) error {
+	target, page := newReader(w.question, t.think), home
 	for clicks := 0; ; clicks++ {
 		next, err := target.decide(ctx, page)
 		switch {
 		case err != nil:
-			return w, err
+			return err
 		case next.answer != "":
 			w.answer, w.from = next.answer, page.URL()
 			t.show(line{answer: next.answer, at: page.URL()})
-			return w, nil
+			return nil
 		case next.action == actions.Action{}, clicks == maxClicks:
-			return w, fmt.Errorf("no answer to %q after %d clicks", question, clicks)
+			return fmt.Errorf("no answer to %q after %d clicks", w.question, clicks)
 		}
 		r, err := session.Run(ctx, next.action) // session.Do would return the page only
 		if err != nil {
-			return w, err
+			return err
 		}
 		page = r.Observation
 		w.seen = append(w.seen, observe(page))
