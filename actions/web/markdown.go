@@ -50,7 +50,7 @@ func (p *Page) render(part func(*html.Node) *html.Node) (text string) {
 			text = ""
 		}
 	}()
-	doc, err := html.ParseWithOptions(strings.NewReader(p.html), html.ParseOptionEnableScripting(false))
+	doc, err := html.Parse(strings.NewReader(p.html))
 	if err != nil {
 		return ""
 	}
@@ -262,4 +262,6 @@ func fold(b *strings.Builder, text []byte, space bool) bool {
 	return space
 }
 
-func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f' || c == '\v' }
+func isSpace(c byte) bool {
+	return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f' || c == '\v'
+}

@@ -41,7 +41,7 @@ func TestAPageOfMoreMarkupThanIsParsedHasItsText(t *testing.T) {
 	assert.Equal(t, 100_000, strings.Count(text, "some words"))
 }
 
-// treeMarkdown converts as a library does that builds the whole tree.
+// treeMarkdown converts the tree as it is.
 func treeMarkdown(t *testing.T, html string) string {
 	t.Helper()
 	text, err := converter.NewConverter(
@@ -63,7 +63,7 @@ func wordsOf(text string) []string {
 // clip returns what stands around a place in a text.
 func clip(s string, at int) string { return s[max(0, at-40):min(len(s), at+40)] }
 
-func TestTheTextOfARecordedPageIsThatOfItsTree(t *testing.T) {
+func TestTheLimitsOfMarkupChangeNoRecordedPage(t *testing.T) {
 	frames := regexp.MustCompile(`(?is)<(nav|header|footer|svg)[ >].*?</(nav|header|footer|svg)>|</?(main|article)[^>]*>| role="?\w+"?|<img[^>]*>`)
 	pages, differ := 0, 0
 	recordedPages(t, func(url, html string) {
