@@ -381,3 +381,26 @@ func TestAHijackedModelCanOnlyChooseFromThePage(t *testing.T) {
 		}
 	}
 }
+
+func TestOneChatServesManySessions(t *testing.T) {
+	k := talking(llmsim.Options{
+		Models: map[string]llmsim.Model{"small": {NoSchema: true}},
+		Answer: func(r llmsim.Request) llmsim.Answer {
+			return llmsim.Answer{Text: "Action: click\nAction Input 1: {\"choice\": 1}\n"}
+		},
+	}, draft.ChatConfig{Model: "small"})
+	defer k.close()
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() {
+			for range 5 {
+				h := hear(t.Context(), k.predict, conference())
+				assert.Empty(t, h.errs)
+				assert.Equal(t, []actions.Action{visit("https://c.example/deadline")}, h.actions)
+			}
+		})
+	}
+	all.Wait()
+	assert.Len(t, k.reports, 80)
+	assert.LessOrEqual(t, len(k.sim.Requests()), 80+16, "refused once by each session at most")
+}

@@ -116,14 +116,14 @@ func (w writer) chunks(text string) (pieces []string) {
 
 func TestTenThousandGoodAnswersAreUnderstoodHoweverTheyAreCut(t *testing.T) {
 	s := menuOf(20)
-	cfg := draft.ChatConfig{N: 6, Tools: searching}
+	understand := draft.Understanding(draft.ChatConfig{N: 6, Tools: searching}, s)
 	for _, form := range forms {
 		t.Run(string(form), func(t *testing.T) {
 			w := writer{rand.New(rand.NewPCG(1, 2))}
 			found := 0
 			for range 10_000 {
 				want, text := w.answer(form, s.Steps[0].Observation.Choices)
-				got, dropped := draft.Understand(cfg, s, form, w.chunks(text)...)
+				got, dropped := understand(form, w.chunks(text)...)
 				require.Equal(t, want, got, "%q", text)
 				if form == draft.FormJSON || len(want) > 0 {
 					require.Empty(t, dropped, "%q", text)
@@ -140,13 +140,13 @@ func TestTenThousandGoodAnswersAreUnderstoodHoweverTheyAreCut(t *testing.T) {
 // one that was not meant.
 func TestAFaultInAnAnswerYieldsNoActionThatWasNotComplete(t *testing.T) {
 	s := menuOf(20)
-	cfg := draft.ChatConfig{N: 6, Tools: searching}
+	understand := draft.Understanding(draft.ChatConfig{N: 6, Tools: searching}, s)
 	w := writer{rand.New(rand.NewPCG(3, 4))}
 	for range 3000 {
 		want, text := w.answer(draft.FormJSON, s.Steps[0].Observation.Choices)
 		text = strings.TrimRight(text, " \t\r\n")
 		at := w.IntN(len(text))
-		got, dropped := draft.Understand(cfg, s, draft.FormJSON, w.chunks(text[:at])...)
+		got, dropped := understand(draft.FormJSON, w.chunks(text[:at])...)
 		require.LessOrEqual(t, len(got), len(want))
 		require.True(t, slices.Equal(want[:len(got)], got), "%q", text[:at])
 		require.Equal(t, map[draft.DropReason]int{draft.DropMalformed: 1}, dropped, "%q", text[:at])
@@ -161,14 +161,14 @@ func TestMalformedAnswersAreNoActions(t *testing.T) {
 		`{'actions':[{'choice':3}]}`, `{actions:[{choice:3}]}`, `{"actions":{"choice":3}}`, `{"actions":[3]}`,
 		`{"actions":["{\"choice\":3}"]}`, `{"actions":[[{"choice":3}]]}`, `{"actions":[,{"choice":3}]}`,
 		`{"Actions":[{"choice":3}]}`, `{"act ions":[{"choice":3}]}`, `{"thought":"","actions":[{"choice":3}]}`,
-		`{"actions":[{"choice":3,}]}`, `{"actions":[{choice:3}]}`, `{"actions":[{"choice":03}]}`, `{"actions":[{"choice":3]}]}`,
+		`{"actions":[{"choice":3,}]}`, `{"actions":[{"choice":3,},{"choice":4}]}`, `{"actions":[{choice:3}]}`, `{"actions":[{"choice":03}]}`, `{"actions":[{"choice":3]}]}`,
 		`{"actions":[{"choice":3,"choice":4}]}`, `{"actions":[{"choice":"3"}]}`, `{"actions":[{"choice":3.5}]}`, `{"actions":[{"choice":null}]}`,
 		`{"actions":[{"Choice":3}]}`, `{"actions":[{"choice":3,"why":"nice"}]}`, `{"actions":[{"choice":3 /* nice */}]}`,
 		`{"actions":[{"tool":"search"}]}`, `{"actions":[{"tool":"search","arguments":"{}"}]}`, `{"actions":[{"tool":"search","arguments":[]}]}`,
 		`{"actions":[{"tool":"search","arguments":{"q":"\ud800"}}]}`, "{\"actions\":[{\"tool\":\"search\",\"arguments\":{\"q\":\"\xff\"}}]}",
 		`{"actions":[{"tool":"search","arguments":{"q":1e999}}]}`, `{"actions":[{"tool":"search","arguments":{"q":True}}]}`,
 	} {
-		got, dropped := draft.Understand(draft.ChatConfig{Tools: searching}, s, draft.FormJSON, text)
+		got, dropped := draft.Understanding(draft.ChatConfig{Tools: searching}, s)(draft.FormJSON, text)
 		assert.Empty(t, got, "%q", text)
 		assert.Len(t, dropped, 1, "%q", text)
 	}
@@ -178,7 +178,7 @@ func TestMalformedAnswersAreNoActions(t *testing.T) {
 		"> Action Input 1: {\"choice\": 3}", "Action Input: \"{\\\"choice\\\": 3}\"", "Action Input 1: {\"choice\": \"3\"}", "Action Input one: {\"choice\": 3}",
 		"Observation: x\nAction Input 1: {\"choice\": 3}", "Action: click {\"choice\": 3}", "Action: search\nAction Input 1: [\"x\"]",
 	} {
-		got, dropped := draft.Understand(draft.ChatConfig{Tools: searching}, s, draft.FormLines, text)
+		got, dropped := draft.Understanding(draft.ChatConfig{Tools: searching}, s)(draft.FormLines, text)
 		assert.Empty(t, got, "%q", text)
 		assert.NotEmpty(t, dropped, "%q", text)
 	}
@@ -209,7 +209,7 @@ func TestEachDropHasItsReason(t *testing.T) {
 	} {
 		tools := append(searching, draft.Tool{Name: "strict", Composed: true,
 			Schema: json.RawMessage(`{"type":"object","properties":{"q":{"type":"string"}},"required":["q"],"additionalProperties":false}`)})
-		got, dropped := draft.Understand(draft.ChatConfig{Tools: tools}, s, draft.FormJSON, `{"actions":[`+item+`]}`)
+		got, dropped := draft.Understanding(draft.ChatConfig{Tools: tools}, s)(draft.FormJSON, `{"actions":[`+item+`]}`)
 		assert.Empty(t, got, item)
 		assert.Equal(t, map[draft.DropReason]int{want: 1}, dropped, "%.100s", item)
 	}
@@ -221,11 +221,11 @@ func TestChoicesMayBeNamedByNumberLabelOrInFull(t *testing.T) {
 		`{"choice":1}`, `{"choice":1.0}`, `{"tool":"click","arguments":{"button":"About us"}}`, `{"tool":"click","arguments":{"label":" about  US "}}`,
 		`{"tool":"visit","arguments":{"url":"` + site + `/about"}}`, `{"tool":"click","arguments":{"choice":1}}`,
 	} {
-		got, dropped := draft.Understand(draft.ChatConfig{}, s, draft.FormJSON, `{"actions":[`+item+`]}`)
+		got, dropped := draft.Understanding(draft.ChatConfig{}, s)(draft.FormJSON, `{"actions":[`+item+`]}`)
 		assert.Equal(t, []actions.Action{visit(site + "/about")}, got, item)
 		assert.Empty(t, dropped, item)
 	}
-	got, dropped := draft.Understand(draft.ChatConfig{}, s, draft.FormJSON,
+	got, dropped := draft.Understanding(draft.ChatConfig{}, s)(draft.FormJSON,
 		`{"actions":[{"choice":1},{"tool":"click","arguments":{"button":"About us"}},{"choice":2},{"choice":3},{"choice":3},{"choice":9}]}`)
 	assert.Len(t, got, 3)
 	assert.Equal(t, map[draft.DropReason]int{draft.DropDuplicate: 2, draft.DropChoice: 1}, dropped)
@@ -233,15 +233,24 @@ func TestChoicesMayBeNamedByNumberLabelOrInFull(t *testing.T) {
 
 func TestGuessesBeyondNAndEndlessAnswersAreOverTheLimit(t *testing.T) {
 	s := menuOf(20)
-	got, dropped := draft.Understand(draft.ChatConfig{N: 2}, s, draft.FormJSON, `{"actions":[{"choice":1},{"choice":2},{"choice":3},{"choice":4}]}`)
+	got, dropped := draft.Understanding(draft.ChatConfig{N: 2}, s)(draft.FormJSON, `{"actions":[{"choice":1},{"choice":2},{"choice":3},{"choice":4}]}`)
 	assert.Len(t, got, 2)
 	assert.Equal(t, map[draft.DropReason]int{draft.DropLimit: 2}, dropped)
-	got, dropped = draft.Understand(draft.ChatConfig{}, s, draft.FormJSON, `{"actions":[`+strings.Repeat(`{"choice":99},`, 10_000))
+	got, dropped = draft.Understanding(draft.ChatConfig{}, s)(draft.FormJSON, `{"actions":[`+strings.Repeat(`{"choice":99},`, 10_000))
 	assert.Empty(t, got)
 	assert.Equal(t, map[draft.DropReason]int{draft.DropChoice: 64, draft.DropLimit: 1}, dropped)
-	got, dropped = draft.Understand(draft.ChatConfig{}, s, draft.FormLines, strings.Repeat("hm\n", 1_000_000)+"Action Input 1: {\"choice\": 1}")
+	got, dropped = draft.Understanding(draft.ChatConfig{}, s)(draft.FormJSON, strings.Repeat(" ", 1_000_000)+`{"actions":[{"choice":1}]}`)
+	assert.Empty(t, got)
+	assert.Equal(t, map[draft.DropReason]int{draft.DropLimit: 1}, dropped)
+	got, dropped = draft.Understanding(draft.ChatConfig{}, s)(draft.FormLines, strings.Repeat("hm\n", 1_000_000)+"Action Input 1: {\"choice\": 1}")
 	assert.Empty(t, got)
 	assert.Equal(t, 1, dropped[draft.DropLimit])
+}
+
+func TestAChoiceThatWasCroppedHasNoNumber(t *testing.T) {
+	got, dropped := draft.Understanding(draft.ChatConfig{MaxPromptTokens: 400}, menuOf(500))(draft.FormJSON, `{"actions":[{"choice":499},{"choice":1}]}`)
+	assert.Equal(t, []actions.Action{visit(site + "/0")}, got)
+	assert.Equal(t, map[draft.DropReason]int{draft.DropChoice: 1}, dropped)
 }
 
 // A call of the Berkeley function-calling leaderboard.
@@ -327,7 +336,7 @@ func TestEqualCallsOfALeaderboardAreEqualActionsAndOthersAreNot(t *testing.T) {
 				if form == draft.FormLines {
 					answer = "Action: " + call.name + "\nAction Input 1: " + text
 				}
-				found, dropped := draft.Understand(cfg, actions.State[actions.View]{}, form, answer)
+				found, dropped := draft.Understanding(cfg, actions.State[actions.View]{})(form, answer)
 				if dropped[draft.DropURL] > 0 {
 					urls++
 					continue
@@ -356,8 +365,7 @@ func TestEqualCallsOfALeaderboardAreEqualActionsAndOthersAreNot(t *testing.T) {
 }
 
 func TestWhatOthersRepairIsNoAction(t *testing.T) {
-	anything := draft.ChatConfig{Tools: []draft.Tool{{Name: "t", Composed: true}}}
-	none := actions.State[actions.View]{}
+	understand := draft.Understanding(draft.ChatConfig{Tools: []draft.Tool{{Name: "t", Composed: true}}}, actions.State[actions.View]{})
 	broken := 0
 	for _, suite := range []string{"jsonrepair", "json_repair"} {
 		text, err := os.ReadFile(shared(t, "suites", suite, "cases.json"))
@@ -365,15 +373,15 @@ func TestWhatOthersRepairIsNoAction(t *testing.T) {
 		var cases []struct{ Input string }
 		require.NoError(t, json.Unmarshal(text, &cases))
 		for _, c := range cases {
-			got, _ := draft.Understand(anything, none, draft.FormJSON, c.Input)
+			got, _ := understand(draft.FormJSON, c.Input)
 			assert.Empty(t, got, "as an answer: %q", c.Input)
 			if json.Valid([]byte(c.Input)) {
 				continue
 			}
 			broken++
-			got, _ = draft.Understand(anything, none, draft.FormJSON, `{"actions":[{"tool":"t","arguments":`+c.Input+`}]}`)
+			got, _ = understand(draft.FormJSON, `{"actions":[{"tool":"t","arguments":`+c.Input+`}]}`)
 			assertBegins(t, c.Input, got)
-			got, _ = draft.Understand(anything, none, draft.FormLines, "Action: t\nAction Input 1: "+c.Input)
+			got, _ = understand(draft.FormLines, "Action: t\nAction Input 1: "+c.Input)
 			assertBegins(t, c.Input, got)
 		}
 	}
@@ -413,10 +421,10 @@ func FuzzAnswersInLines(f *testing.F) {
 // of another form has no actions.
 func fuzzAnswers(f *testing.F, form draft.Form) {
 	s := menuOf(5)
+	understand := draft.Understanding(draft.ChatConfig{Tools: searching}, s)
 	f.Fuzz(func(t *testing.T, text string, seed uint64) {
-		cfg := draft.ChatConfig{Tools: searching}
-		got, dropped := draft.Understand(cfg, s, form, text)
-		again, same := draft.Understand(cfg, s, form, writer{rand.New(rand.NewPCG(seed, 0))}.chunks(text)...)
+		got, dropped := understand(form, text)
+		again, same := understand(form, writer{rand.New(rand.NewPCG(seed, 0))}.chunks(text)...)
 		require.Equal(t, got, again)
 		require.Equal(t, dropped, same)
 		require.LessOrEqual(t, len(got), 3)
