@@ -158,6 +158,20 @@ func TestWhatADraftCostIsCountedAlsoWhenTheTargetActsFirst(t *testing.T) {
 	})
 }
 
+func TestADraftThatOnlySaysWhatItCostHadNoGuess(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		predict := func(context.Context, state) iter.Seq2[actions.Prediction, error] {
+			return func(yield func(actions.Prediction, error) bool) {
+				yield(actions.Prediction{Usage: actions.Usage{Calls: 1}}, nil)
+			}
+		}
+		_, s := open(t, gets(&tool{}), config{Predictor: predict})
+		s.Observe(t.Context(), "page")
+		synctest.Wait()
+		assert.EqualValues(t, []int64{1, 1}, []int64{s.Stats().DraftsEmpty, int64(s.Stats().Usage.Calls)})
+	})
+}
+
 func TestAPredictorThatIsOutOfTimeHasFailed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		predict := func(ctx context.Context, _ state) iter.Seq2[actions.Prediction, error] {

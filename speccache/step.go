@@ -31,6 +31,7 @@ type draft[O any] struct {
 	seen   map[actions.Action]bool // resolved actions
 	rank   int                     // guesses that rules and policy let pass
 	yields int
+	said   bool // it has made a guess, whatever became of it
 	usage  actions.Usage
 }
 
@@ -147,7 +148,7 @@ func (d *draft[O]) drive() {
 
 // conclude says how the guessing went, before the runs have ended.
 func (d *draft[O]) conclude(err error, took time.Duration) {
-	late := d.yields == 0 && d.ctx.Err() == context.Canceled
+	late := !d.said && d.ctx.Err() == context.Canceled
 	if err == nil && d.ctx.Err() == context.DeadlineExceeded {
 		err = d.ctx.Err()
 	}
@@ -161,7 +162,7 @@ func (d *draft[O]) conclude(err error, took time.Duration) {
 		s.count(cDraftsLate, 1)
 	case err != nil:
 		class = s.draftFailed(err)
-	case d.yields == 0:
+	case !d.said:
 		s.count(cDraftsEmpty, 1)
 	}
 	s.emit(Event{Kind: EventDraft, Took: took, Err: s.c.errText(err), Usage: d.usage, Class: class})
@@ -203,6 +204,7 @@ func (d *draft[O]) guess() (err error) {
 			break
 		}
 		d.yields++
+		d.said = d.said || failure == nil && p.Action != (actions.Action{})
 		switch {
 		case failure != nil && err == nil:
 			err = failure
