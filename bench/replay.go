@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/speccache/speccache-go/bench/internal/replay"
+	"github.com/speccache/speccache-go/target"
 )
 
 // replayFlags are the flags that are not a field of replay.Config as they
@@ -79,6 +80,7 @@ const replayUsage = `usage: go run ./bench replay [flags]
 
   go run ./bench replay                                    built-in items and sites, a table
   go run ./bench replay -draft oracle:0.833 -seeds 50      a draft that is right in 83.3 %
+  go run ./bench replay -draft chat:gpt-4.1-mini -profile none   a model, at OPENAI_BASE_URL or OpenAI
   go run ./bench replay -items FILE.jsonl -sites FOLDER    recorded ones
 
 bench/replay.md says what the figures mean.
@@ -96,7 +98,7 @@ func (f *replayFlags) define(fs *flag.FlagSet) {
 	fs.IntVar(&c.Steps, "steps", c.Steps, "clicks per seed: items are repeated until there are as many (default: each item once)")
 	fs.IntVar(&c.Agents, "agents", c.Agents, "agents side by side (default: as many as do not disturb the times)")
 	fs.BoolVar(&f.json, "json", false, "print one JSON object")
-	funcVar(fs, &c.Draft, "draft", "lexical", "`name` of the draft: lexical, random, or oracle:P, which is right with probability P", replay.ParseDraft)
+	funcVar(fs, &c.Draft, "draft", "lexical", "`name` of the draft: lexical, random, oracle:P, which is right with probability P, or chat or chat:MODEL, a model at OPENAI_BASE_URL", replay.ParseDraft)
 	funcVar(fs, &c.Profile, "profile", "paper", "`name` of the times: paper, slow-draft or none", replay.ParseProfile)
 	funcVar(fs, &c.Ranks, "ranks", "0.75,0.06,0.023", "`weights` with which the oracle's right guess stands first, second, ...", parseRanks)
 	funcVar(fs, &c.Arms, "arms", "off,cache,spec", "`list` of what to compare", replay.ParseArms)
@@ -135,8 +137,18 @@ func parseRanks(list string) ([]float64, error) {
 	return ranks, nil
 }
 
+// connect finds whom a draft that is a model asks. Without an endpoint the
+// replay says what is missing.
+func (f *replayFlags) connect() {
+	key, base := os.Getenv("OPENAI_API_KEY"), os.Getenv("OPENAI_BASE_URL")
+	if f.cfg.Draft.Chat() && (key != "" || base != "") {
+		f.cfg.Client = target.NewClient(key, base)
+	}
+}
+
 // open reads the items and finds the sites that the flags name.
 func (f *replayFlags) open() error {
+	f.connect()
 	if f.items == "" {
 		return nil
 	}

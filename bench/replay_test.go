@@ -29,7 +29,7 @@ var (
 		"items", "steps", "resident_steps", "seeds", "scale", "profile", "draft", "topn", "depth",
 		"accuracy_at_n", "accuracy_low", "accuracy_high", "arms", "saved_seconds", "bound_seconds",
 		"efficiency", "lost", "env_reduction", "env_reduction_vs_cache", "speedup", "speedup_limit",
-		"overhead_ms_per_fetch",
+		"overhead_ms_per_fetch", "draft_calls", "draft_tokens",
 	}
 	armFields = []string{
 		"wall_seconds", "env_seconds", "first_page_seconds", "lookups", "hits", "joins", "misses",

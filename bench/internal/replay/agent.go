@@ -50,7 +50,7 @@ type agentResult struct {
 func newAgent(s *setup, seed uint64, arm Arm) (*agent, error) {
 	a := &agent{setup: s, seed: seed, arm: arm, result: agentResult{seed: seed}}
 	var err error
-	if a.guess, err = s.cfg.Draft.predictor(seed, s.cfg.TopN, s.cfg.Ranks); err != nil {
+	if a.guess, err = s.cfg.predictor(seed, s.tally.note); err != nil {
 		return nil, err
 	}
 	a.origins, err = newOrigins(s.sites, func(page string) time.Duration {
@@ -135,6 +135,7 @@ type walk struct {
 	steps       []stepRecord
 	trail       []actions.Step[*web.Page] // what the session has seen
 	at          []int                     // where in the trail each step is
+	positions   []*position               // of the steps
 }
 
 func newWalk(a *agent, index, atMost int) (*walk, error) {
@@ -147,7 +148,7 @@ func newWalk(a *agent, index, atMost int) (*walk, error) {
 	case Off:
 		cfg.Mode = speccache.Off
 	case Spec:
-		cfg.Predictor = slowed(a.guess, 8*a.setup.cfg.TopN, &w.env, w.draftTime)
+		cfg.Predictor = w.draft()
 	}
 	var err error
 	if w.cache, err = speccache.New(w.env, cfg); err != nil {
@@ -155,6 +156,17 @@ func newWalk(a *agent, index, atMost int) (*walk, error) {
 	}
 	w.session = w.cache.Open(speccache.SessionConfig[*web.Page]{Scope: scopeName, Goal: w.it.Question})
 	return w, nil
+}
+
+// draft is the predictor with the time that it takes.
+func (w *walk) draft() predictor {
+	switch {
+	case !w.setup.cfg.Draft.Chat():
+		return slowed(w.guess, 8*w.setup.cfg.TopN, &w.env, w.draftTime)
+	case w.setup.cfg.Profile == None:
+		return nil // the target acts at once: no model could be in time
+	}
+	return observed(w.guess, &w.env)
 }
 
 func (w *walk) draftTime(p *position) time.Duration {
@@ -236,6 +248,7 @@ func (w *walk) step(ctx context.Context, seen time.Time, p, then *position) erro
 	rec.draft, rec.yielded = p.yields.before(r.Action, asked)
 	w.steps = append(w.steps, rec)
 	w.at = append(w.at, len(w.trail))
+	w.positions = append(w.positions, p)
 	w.trail = append(w.trail, actions.Step[*web.Page]{Action: r.Action, Observation: r.Observation})
 	return nil
 }
@@ -267,15 +280,23 @@ func (w *walk) judge(ctx context.Context) error {
 // keptObservations is how many observations a session shows to drafts.
 const keptObservations = 8
 
-// wouldGuess asks the draft about the state before a step.
+// wouldGuess asks the draft about the state before a step. A model that has
+// answered in time is not asked again.
 func (w *walk) wouldGuess(ctx context.Context, i int) bool {
 	at := w.at[i]
 	s := state{Scope: scopeName, Goal: w.it.Question, Steps: append([]actions.Step[*web.Page](nil), w.trail[:at]...)}
 	for k := range max(0, at-keptObservations) {
 		s.Steps[k].Observation = nil
 	}
-	p := &position{item: w.index, step: i, label: w.label(i)}
-	list := first(w.guess(withPosition(ctx, p), s), w.setup.cfg.TopN)
+	list, known := w.positions[i].yields.whole()
+	if !known {
+		p := &position{item: w.index, step: i, label: w.label(i)}
+		n := w.setup.cfg.TopN
+		if w.setup.cfg.Draft.Chat() {
+			n++ // a model has no more, and at its end it says what that cost
+		}
+		list = first(w.guess(withPosition(ctx, p), s), n)
+	}
 	return among(list, w.trail[at].Action, s, &w.env)
 }
 

@@ -19,12 +19,17 @@ type (
 	guesses   = iter.Seq2[actions.Prediction, error]
 )
 
-// A Draft names a predictor: lexical, random, or oracle:P with the probability
-// of being right.
+// A Draft names a predictor: lexical, random, oracle:P with the probability of
+// being right, or chat:MODEL.
 type Draft struct {
-	kind string
-	p    float64
+	kind  string
+	p     float64
+	model string
 }
+
+// Chat reports whether the draft is a language model. It needs Config.Client,
+// and takes the time that it takes.
+func (d Draft) Chat() bool { return d.kind == "chat" }
 
 // ParseDraft returns the draft of a name.
 func ParseDraft(name string) (Draft, error) {
@@ -38,32 +43,45 @@ func ParseDraft(name string) (Draft, error) {
 			return Draft{kind: kind, p: p}, nil
 		}
 		return Draft{}, fmt.Errorf("draft %q: P must be a probability from 0 to 1", name)
+	case kind == "chat" && !has:
+		return Draft{kind: kind, model: draft.DefaultModel}, nil
+	case kind == "chat" && p != "":
+		return Draft{kind: kind, model: p}, nil
 	}
-	return Draft{}, fmt.Errorf("draft %q: want lexical, random or oracle:P", name)
+	return Draft{}, fmt.Errorf("draft %q: want lexical, random, oracle:P, chat or chat:MODEL", name)
 }
 
 // String returns the draft's name.
 func (d Draft) String() string {
-	if d.kind == "oracle" {
+	switch d.kind {
+	case "oracle":
 		return "oracle:" + strconv.FormatFloat(d.p, 'g', -1, 64)
+	case "chat":
+		return "chat:" + d.model
 	}
 	return d.kind
 }
 
 // seeded reports whether guesses depend on the seed. If they do not, a click
 // that is walked with several seeds is one sample of the draft's quality.
-func (d Draft) seeded() bool { return d.kind != "lexical" }
+func (d Draft) seeded() bool { return d.kind != "lexical" && d.kind != "chat" }
 
-// predictor makes the predictor of one agent.
-func (d Draft) predictor(seed uint64, topN int, ranks []float64) (predictor, error) {
-	switch d.kind {
+// predictor makes the predictor of one agent. A model's calls are told to note.
+func (c *Config) predictor(seed uint64, note func(draft.ChatReport)) (predictor, error) {
+	switch c.Draft.kind {
 	case "lexical":
 		return draft.Lexical((*web.Page).View), nil
 	case "random":
-		return draft.Random((*web.Page).View, seed, topN), nil
+		return draft.Random((*web.Page).View, seed, c.TopN), nil
+	case "chat":
+		return c.chat(note)
 	}
+	return c.oracle(seed)
+}
+
+func (c *Config) oracle(seed uint64) (predictor, error) {
 	cfg := draft.OracleConfig[*web.Page]{
-		View: (*web.Page).View, P: d.p, Seed: seed, Ranks: ranks, N: topN,
+		View: (*web.Page).View, P: c.Draft.p, Seed: seed, Ranks: c.Ranks, N: c.TopN,
 		Next: func(state) (string, int, actions.Action, bool) { return "", 0, actions.Action{}, false },
 	}
 	if _, err := draft.Oracle(cfg); err != nil {
@@ -116,7 +134,7 @@ func positionOf(ctx context.Context) *position {
 func first(g guesses, n int) []actions.Prediction {
 	var list []actions.Prediction
 	for p, err := range g {
-		if err == nil {
+		if err == nil && p.Action != (actions.Action{}) {
 			list = append(list, p)
 		}
 		if len(list) == n {

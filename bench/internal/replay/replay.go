@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/speccache/speccache-go/draft"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -44,13 +45,15 @@ type Config struct {
 	Items []Item
 	Sites fs.FS // a folder for each host of the items' root URLs
 	Draft Draft
-	TopN  int
-	Depth int // 1: guesses are about the target's next step
+	// Client is whom a draft that is a model asks. Others need none.
+	Client draft.Completer
+	TopN   int
+	Depth  int // 1: guesses are about the target's next step
 	// Ranks are the weights with which the oracle's right guess stands first,
 	// second and so on. Nil: the oracle's default, as far as TopN reaches.
 	Ranks   []float64
 	Profile Profile
-	Scale   float64 // real seconds per model second; 0: the smallest that is allowed
+	Scale   float64 // real seconds per model second; 0: the smallest that is allowed, and 1 for a model
 	Seeds   int
 	Seed    uint64 // the first seed
 	Steps   int    // per seed: items are repeated or cut to as many; 0: each item once
@@ -107,7 +110,7 @@ func (c *Config) validateDraft() error {
 	if len(c.Ranks) > c.TopN {
 		return fmt.Errorf("%w: %d ranks for %d guesses", ErrConfig, len(c.Ranks), c.TopN)
 	}
-	if _, err := c.Draft.predictor(c.Seed, c.TopN, c.Ranks); err != nil {
+	if _, err := c.predictor(c.Seed, nil); err != nil {
 		return fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	return nil
@@ -122,6 +125,7 @@ type setup struct {
 	scale     float64
 	agents    int
 	steps     int // of each agent
+	tally     *tally
 }
 
 // scaled returns how long model seconds are here; seconds is its reverse.
@@ -157,7 +161,7 @@ func newSetup(ctx context.Context, cfg Config) (*setup, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	s := &setup{cfg: cfg, steps: cfg.Steps}
+	s := &setup{cfg: cfg, steps: cfg.Steps, tally: &tally{}}
 	var err error
 	if s.sites, err = openSites(cfg.Sites, cfg.Items); err != nil {
 		return nil, err
@@ -165,7 +169,10 @@ func newSetup(ctx context.Context, cfg Config) (*setup, error) {
 	if s.reference, err = newReference(s); err != nil {
 		return nil, err
 	}
-	if err = s.calibrate(ctx); err != nil {
+	if err = s.calibrate(ctx); err == nil {
+		err = s.tryModel(ctx)
+	}
+	if err != nil {
 		s.reference.close()
 		return nil, err
 	}
@@ -187,12 +194,19 @@ func (s *setup) calibrate(ctx context.Context) error {
 	}
 	s.scale = 1
 	if s.cfg.Profile != None {
-		if s.scale, err = chooseScale(s.cfg.Scale, s.overhead); err != nil {
+		asked := s.cfg.Scale
+		if asked == 0 && s.cfg.Draft.Chat() {
+			asked = 1 // a model's time is real, so the others are
+		}
+		if s.scale, err = chooseScale(asked, s.overhead); err != nil {
 			return err
 		}
 	}
-	s.agents = s.cfg.Agents
-	if s.agents == 0 {
+	switch s.agents = s.cfg.Agents; {
+	case s.agents > 0:
+	case s.cfg.Draft.Chat():
+		s.agents = len(s.cfg.Arms) // one draft at a time
+	default:
 		s.agents = chooseAgents(s.cfg.Profile, s.scale, s.overhead, len(s.cfg.Arms))
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/speccache/speccache-go/draft"
 	"github.com/speccache/speccache-go/speccache"
 )
 
@@ -52,10 +53,20 @@ type Report struct {
 	SpeedupLimit        Number `json:"speedup_limit"`
 	OverheadMSPerFetch  Number `json:"overhead_ms_per_fetch"`
 
+	// Of drafts that are models: calls and tokens, of all calls, and what was
+	// wrong with what the model wrote.
+	DraftCalls   int                      `json:"draft_calls"`
+	DraftTokens  int                      `json:"draft_tokens"`
+	DraftDropped map[draft.DropReason]int `json:"draft_dropped,omitempty"`
+	DraftFailed  map[draft.Class]int      `json:"draft_failed,omitempty"`
+
 	// Clicks counts what the table tells beyond the JSON.
 	Clicks ClickCounts `json:"-"`
 	Walk   Walk        `json:"-"`
 	Agents int         `json:"-"` // side by side
+	// ModelSeconds is how long a call of a model took, in real seconds, if it
+	// was not given up.
+	ModelSeconds Number `json:"-"`
 }
 
 // ClickCounts says where speculation did not help, in steps of the spec arm
@@ -202,6 +213,7 @@ func newReport(s *setup, runs map[Arm]*armRun) *Report {
 	for arm, run := range runs {
 		r.Arms[arm] = s.armReport(run)
 	}
+	s.tally.fill(r)
 	r.compare(s, runs)
 	return r
 }

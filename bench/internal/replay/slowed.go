@@ -11,8 +11,10 @@ import (
 
 // A yields records what a draft has guessed about one step, and when.
 type yields struct {
-	mu sync.Mutex // guards at
-	at map[actions.Action]yielded
+	mu    sync.Mutex // guards what follows
+	at    map[actions.Action]yielded
+	all   []actions.Prediction // of a draft that has ended by itself
+	ended bool
 }
 
 type yielded struct {
@@ -31,6 +33,20 @@ func (y *yields) add(a actions.Action, called time.Time) {
 	if _, known := y.at[a]; !known {
 		y.at[a] = yielded{now, now.Sub(called)}
 	}
+}
+
+// end records all that a draft had to say.
+func (y *yields) end(all []actions.Prediction) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.all, y.ended = all, true
+}
+
+// whole returns all guesses, if the draft came to its end.
+func (y *yields) whole() ([]actions.Prediction, bool) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	return y.all, y.ended
 }
 
 // before returns how long the draft took to guess an action, if it did before

@@ -3,7 +3,10 @@ package replay
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
+	"strings"
 	"text/tabwriter"
 )
 
@@ -13,15 +16,51 @@ func (r *Report) WriteTable(w io.Writer) error {
 	t := &table{w: tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
 	t.line("replay: %s; profile %s, scale %g, draft %s, top %d, depth %d; %s side by side",
 		r.Walk, r.Profile, r.Scale, r.Draft, r.TopN, r.Depth, plural(r.Agents, "agent"))
-	t.line("real: HTTP over loopback, HTML, concurrency, the cache. Composed from the paper's figures (arXiv 2510.16276): the times of fetch, think and draft.")
+	r.writeReal(t)
 	t.line("overhead of one fetch and parse: %s ms. Times below are in model seconds.", r.OverheadMSPerFetch.text(2))
 	t.line("")
 	r.writeArms(t)
 	if _, ok := r.Arms[Spec]; ok {
 		r.writeGain(t)
 		r.writeCost(t)
+		r.writeModel(t)
 	}
 	return t.close()
+}
+
+// model reports whether the draft was one.
+func (r *Report) model() bool { return strings.HasPrefix(r.Draft, "chat:") }
+
+func (r *Report) writeReal(t *table) {
+	const from = "Composed from the paper's figures (arXiv 2510.16276): the times of fetch"
+	switch {
+	case !r.model():
+		t.line("real: HTTP over loopback, HTML, concurrency, the cache. %s, think and draft.", from)
+	case r.Profile == None:
+		t.line("real: HTTP over loopback, HTML, concurrency, the cache, the model. The target acts at once, before any model could guess: it is asked about each click afterwards.")
+	default:
+		t.line("real: HTTP over loopback, HTML, concurrency, the cache, the model and its time; the profile's draft time is not added. %s and think.", from)
+		if r.Scale != 1 {
+			t.line("At scale %g one real second of the model counts as %.0f: for figures of time, use -scale 1.", r.Scale, 1/r.Scale)
+		}
+	}
+}
+
+// writeModel writes what a draft that is a model has cost.
+func (r *Report) writeModel(t *table) {
+	if !r.model() {
+		return
+	}
+	t.line("")
+	t.line("the model")
+	t.line("calls\t%d\t%s s each; those that the target did not wait for are given up, and asked again for the accuracy", r.DraftCalls, r.ModelSeconds.text(2))
+	t.line("tokens\t%d\t%s per step, prompts included", r.DraftTokens, ratio(int64(r.DraftTokens), int64(r.Steps)).text(0))
+	for _, reason := range slices.Sorted(maps.Keys(r.DraftDropped)) {
+		t.line("dropped\t%d\t%s", r.DraftDropped[reason], reason)
+	}
+	for _, class := range slices.Sorted(maps.Keys(r.DraftFailed)) {
+		t.line("failed\t%d\t%s", r.DraftFailed[class], class)
+	}
 }
 
 func (r *Report) writeArms(t *table) {
