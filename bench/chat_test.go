@@ -40,7 +40,7 @@ func replayed(t *testing.T, args ...string) map[string]any {
 }
 
 func TestAModelIsAskedOnceAboutEachClick(t *testing.T) {
-	sim := modelled(t, llmsim.Options{Answer: guesser, Key: "sk-secret"})
+	sim := modelled(t, llmsim.Options{Answer: guesser, Key: "sk-secret", Latency: llmsim.Latency{Base: 5 * time.Millisecond}})
 	report := replayed(t, "-profile", "none", "-draft", "chat:tiny")
 	assert.Equal(t, "chat:tiny", report["draft"])
 	assert.Equal(t, report["steps"], report["draft_calls"])
