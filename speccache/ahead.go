@@ -12,9 +12,6 @@ import (
 // consider runs a guess if nothing speaks against it.
 func (d *draft[O]) consider(p actions.Prediction) {
 	s := d.s
-	if p.Action == (actions.Action{}) {
-		return // only news of what the draft has cost
-	}
 	a, ok := d.admit(p)
 	if !ok {
 		return

@@ -186,9 +186,9 @@ func (d *draft[O]) leave() {
 	}
 }
 
-// guess ranges over the guesses until they end or the target acts. When there
-// are enough it goes on listening for what they cost. It returns the first
-// error that they came with.
+// guess ranges over the guesses until there are enough, they end, or the target
+// acts. After the last one it still listens for what they cost. It returns the
+// first error that they came with.
 func (d *draft[O]) guess() (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -203,15 +203,18 @@ func (d *draft[O]) guess() (err error) {
 		if d.ctx.Err() != nil {
 			break
 		}
-		d.yields++
-		d.said = d.said || failure == nil && p.Action != (actions.Action{})
-		switch {
-		case failure != nil && err == nil:
+		guess := failure == nil && p.Action != (actions.Action{})
+		if guess && d.rank >= d.topN {
+			break // there are enough
+		}
+		if failure != nil && err == nil {
 			err = failure
-		case failure == nil && d.rank < d.topN:
+		}
+		if guess {
+			d.said = true
 			d.consider(p)
 		}
-		if d.yields >= guessesPerN*d.topN {
+		if d.yields++; d.yields >= guessesPerN*d.topN {
 			break // it is talking nonsense
 		}
 	}
