@@ -22,17 +22,27 @@ type yielded struct {
 	took   time.Duration // since the predictor was called
 }
 
-// add records the first time that an action is guessed.
-func (y *yields) add(a actions.Action, called time.Time) {
+// add records the first time that an action is guessed, and reports whether
+// this is it.
+func (y *yields) add(a actions.Action, called time.Time) bool {
 	now := time.Now()
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	if y.at == nil {
 		y.at = map[actions.Action]yielded{}
 	}
-	if _, known := y.at[a]; !known {
+	_, known := y.at[a]
+	if !known {
 		y.at[a] = yielded{now, now.Sub(called)}
 	}
+	return !known
+}
+
+// drop takes back a guess that was not wanted: the cache had its top N.
+func (y *yields) drop(a actions.Action) {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	delete(y.at, a)
 }
 
 // end records all that a draft had to say.
@@ -77,12 +87,15 @@ func slowed(inner predictor, atMost int, env *actions.Environment[*web.Page], ta
 				return
 			}
 			for _, guess := range list {
-				if a, err := env.Resolve(s, guess.Action); err == nil {
-					p.yields.add(a, called)
+				a, err := env.Resolve(s, guess.Action)
+				added := err == nil && p.yields.add(a, called)
+				if yield(guess, nil) {
+					continue
 				}
-				if !yield(guess, nil) {
-					return
+				if added && ctx.Err() == nil {
+					p.yields.drop(a)
 				}
+				return
 			}
 		}
 	}
