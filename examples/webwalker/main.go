@@ -106,9 +106,9 @@ func (o options) check(rest []string) error {
 		return errors.New("no page to begin at: say -url and an address")
 	case o.steps < 1:
 		return fmt.Errorf("-steps is %d: at least one is needed", o.steps)
-	case o.key == "":
+	case o.key == "" && o.baseURL == "":
 		return errors.New("OPENAI_API_KEY is not set: it is the key of the models' endpoint " +
-			"(any value will do where OPENAI_BASE_URL names a server that wants none)")
+			"(or set OPENAI_BASE_URL to a server that wants none)")
 	}
 	return nil
 }

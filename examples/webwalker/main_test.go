@@ -152,7 +152,7 @@ func TestWhatIsWrongIsSaidInAMessage(t *testing.T) {
 		code         int
 		says         string
 	}{
-		"no key":         {"", url, ask, exitUsage, "OPENAI_API_KEY is not set"},
+		"no key":         {"", "", ask, exitUsage, "OPENAI_API_KEY is not set"},
 		"bad key":        {"my-secret", url, ask, exitFailed, "the key was refused (401): check OPENAI_API_KEY"},
 		"wrong path":     {"the-key", strings.TrimSuffix(url, "/v1"), ask, exitFailed, "is the base URL right? it usually ends in /v1"},
 		"no server":      {"the-key", "http://127.0.0.1:1/v1", ask, exitFailed, "connection refused"},
