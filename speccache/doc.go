@@ -68,7 +68,8 @@
 // # Concurrency
 //
 // All methods of Cache and Session may be called concurrently. Calls of Do
-// that overlap are parallel tool calls: one step, recorded in call order. The
+// that overlap are parallel tool calls: one step, recorded in call order; RunAll
+// makes them overlap also where a hit takes no time. The
 // predictor and the functions of the environment are called concurrently and
 // never under a lock. Work ahead has the values of the context of the Do that
 // it follows, and an end of its own.

@@ -43,13 +43,22 @@ func (s *Session[O]) Do(ctx context.Context, a actions.Action) (O, error) {
 // filled in as far as it is known when the error is not nil.
 func (s *Session[O]) Run(ctx context.Context, a actions.Action) (Result[O], error) {
 	asked := s.c.now()
+	local, ok := s.local(a)
+	if ok {
+		return s.answer(ctx, local, nil, asked)
+	}
+	return s.answer(ctx, a, s.begin(), asked)
+}
+
+// answer runs an action as call k, which it ends, or without one if the action
+// is Local.
+func (s *Session[O]) answer(ctx context.Context, a actions.Action, k *call[O], asked time.Duration) (Result[O], error) {
 	r := Result[O]{Action: a, Outcome: Miss, Reason: ReasonBypass}
-	if local, ok := s.local(a); ok {
-		o, err := s.execute(ctx, local, false)
-		r.Action, r.Observation, r.Waited = local, o, s.since(asked)
+	if k == nil {
+		o, err := s.execute(ctx, a, false)
+		r.Observation, r.Waited = o, s.since(asked)
 		return r, err
 	}
-	k := s.begin()
 	defer s.end(ctx)
 	k.asked = asked
 	err := s.run(ctx, k, &r)

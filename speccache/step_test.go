@@ -90,6 +90,54 @@ func TestParallelCallsAreOneStepInCallOrder(t *testing.T) {
 	})
 }
 
+func TestRunAllIsOneStepAlsoWhereHitsTakeNoTime(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var states []state
+		w := &tool{}
+		e := mixed(w)
+		e.Resolve = func(s state, a actions.Action) (actions.Action, error) {
+			if a.Name() != "click" {
+				return a, nil
+			}
+			page, _ := s.Last()
+			return get(page + "/" + a.Args()), nil
+		}
+		_, s := open(t, e, config{Predictor: watcher(&states)})
+		s.Observe(t.Context(), "home")
+		synctest.Wait()
+		for range 50 {
+			results, errs := s.RunAll(t.Context(), act("click", 1), act("think", "hm"), act("click", 2), get(3))
+			assert.Equal(t, make([]error, 4), errs)
+			assert.Equal(t, []actions.Action{get(`home/1`), act("think", "hm"), get(`home/2`), get(3)},
+				[]actions.Action{results[0].Action, results[1].Action, results[2].Action, results[3].Action})
+			s.Observe(t.Context(), "home")
+			synctest.Wait()
+		}
+		assert.EqualValues(t, 147, s.Stats().Hits)
+		steps := states[len(states)-1].Steps
+		n := len(steps)
+		assert.Equal(t, []actions.Action{get(`home/1`), get(`home/2`), get(3), {}},
+			[]actions.Action{steps[n-4].Action, steps[n-3].Action, steps[n-2].Action, steps[n-1].Action})
+		results, errs := s.RunAll(t.Context())
+		assert.Empty(t, results)
+		assert.Empty(t, errs)
+	})
+}
+
+func TestRunAllRepeatsThePanicOfATool(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := &tool{on: func(_ context.Context, a actions.Action) (string, error) {
+			if a == get("bad") {
+				panic(errTool)
+			}
+			return "ok", nil
+		}}
+		_, s := open(t, gets(w), config{})
+		assert.PanicsWithError(t, errTool.Error(), func() { s.RunAll(t.Context(), get(1), get("bad"), get(2)) })
+		assert.Equal(t, speccache.Hit, must(t, s, get(2)).Outcome, "the others ran, and the session goes on")
+	})
+}
+
 func TestStatesKeepTheLastStepsAndFewerObservations(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var states []state

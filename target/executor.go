@@ -49,18 +49,21 @@ func (x Executor[O]) Do(ctx context.Context, call Call) Step[O] {
 // what came of them in their order. Panics of tools are the caller's.
 func (x Executor[O]) DoAll(ctx context.Context, calls ...Call) []Step[O] {
 	steps := make([]Step[O], len(calls))
-	var runs []func(context.Context)
+	var list []actions.Action
+	var places []int // of the actions among the steps
 	for i, call := range calls {
-		step := &steps[i]
-		step.Call = call
+		steps[i].Call = call
 		a, err := x.Action(call)
 		if err != nil {
-			step.Err = err
+			steps[i].Err = err
 			continue
 		}
-		runs = append(runs, func(ctx context.Context) { step.Result, step.Err = x.Session.Run(ctx, a) })
+		list, places = append(list, a), append(places, i)
 	}
-	together(ctx, runs)
+	results, errs := x.Session.RunAll(ctx, list...)
+	for n, i := range places {
+		steps[i].Result, steps[i].Err = results[n], errs[n]
+	}
 	return steps
 }
 

@@ -1,0 +1,43 @@
+package speccache
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/speccache/speccache-go/actions"
+)
+
+// RunAll is Run for the parallel tool calls of one reply: it runs all actions
+// at once, as one step in the order given, and returns what came of them in
+// that order. All refer to what was in view before, also where one is a hit and
+// takes no time, which calls of Run on goroutines of the caller's could not
+// promise. Panics of executors are the caller's.
+func (s *Session[O]) RunAll(ctx context.Context, list ...actions.Action) ([]Result[O], []error) {
+	results, errs := make([]Result[O], len(list)), make([]error, len(list))
+	ends := make([]ending[struct{}], len(list))
+	asked := s.c.now()
+	calls := make([]*call[O], len(list))
+	plain := slices.Clone(list)
+	for i, a := range list { // all begin before any ends
+		var local bool
+		if plain[i], local = s.local(a); !local {
+			plain[i], calls[i] = a, s.begin()
+		}
+	}
+	var all sync.WaitGroup
+	for i, a := range plain {
+		all.Go(func() {
+			run := func() (struct{}, error) {
+				results[i], errs[i] = s.answer(ctx, a, calls[i], asked)
+				return struct{}{}, nil
+			}
+			try(run, func(e ending[struct{}]) { ends[i] = e })
+		})
+	}
+	all.Wait()
+	for _, e := range ends {
+		e.repeat()
+	}
+	return results, errs
+}
