@@ -59,7 +59,6 @@ func (s *Session[O]) startDraft(ctx context.Context) {
 	if busy || s.exhausted(draftTokens) || s.exhausted(requestsAhead) || !s.take(draftCalls) {
 		return
 	}
-	s.count(cDrafts, 1)
 	d := s.newDraft(ctx, state, s.c.cfg.TopN)
 	d.guesses = func(yield func(actions.Prediction, error) bool) {
 		if guesses := s.c.cfg.Predictor(d.ctx, state); guesses != nil {
@@ -67,7 +66,9 @@ func (s *Session[O]) startDraft(ctx context.Context) {
 		}
 	}
 	d.predicted = true
-	d.start()
+	if !d.start() { // the target has acted: nobody was asked
+		s.giveBack(draftCalls)
+	}
 }
 
 // Speculate runs the caller's own guesses ahead, as if the predictor had made
@@ -106,8 +107,8 @@ func (s *Session[O]) newDraft(ctx context.Context, state actions.State[O], topN 
 }
 
 // start runs the draft on a goroutine of the cache's, unless the target has
-// acted meanwhile.
-func (d *draft[O]) start() {
+// acted meanwhile. It reports whether it does.
+func (d *draft[O]) start() bool {
 	s := d.s
 	s.mu.Lock()
 	current := d.step == s.begun.Load() && (s.open == 0 || !d.predicted) && !s.closed.Load()
@@ -123,17 +124,19 @@ func (d *draft[O]) start() {
 		s.refs++
 		if d.predicted {
 			s.asking++
+			s.count(cDrafts, 1)
 		}
 	}
 	s.mu.Unlock()
 	if !current {
 		d.stop()
-		return
+		return false
 	}
 	if !s.c.spawn(d.drive) {
 		d.leave()
 		s.release()
 	}
+	return true
 }
 
 // drive is the draft's goroutine. It ends when the last run has.

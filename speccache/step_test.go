@@ -124,6 +124,24 @@ func TestRunAllIsOneStepAlsoWhereHitsTakeNoTime(t *testing.T) {
 	})
 }
 
+func TestRunAllSurvivesAResolveThatPanics(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var states []state
+		e := mixed(&tool{})
+		e.Resolve = func(_ state, a actions.Action) (actions.Action, error) {
+			if a == act("think", "bad") {
+				panic(errTool)
+			}
+			return a, nil
+		}
+		_, s := open(t, e, config{Predictor: watcher(&states)})
+		assert.PanicsWithError(t, errTool.Error(), func() { s.RunAll(t.Context(), get(1), act("think", "bad")) })
+		must(t, s, get(2))
+		synctest.Wait()
+		assert.Len(t, states, 1, "no call is left open")
+	})
+}
+
 func TestRunAllRepeatsThePanicOfATool(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := &tool{on: func(_ context.Context, a actions.Action) (string, error) {

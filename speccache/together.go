@@ -17,16 +17,20 @@ func (s *Session[O]) RunAll(ctx context.Context, list ...actions.Action) ([]Resu
 	results, errs := make([]Result[O], len(list)), make([]error, len(list))
 	ends := make([]ending[struct{}], len(list))
 	asked := s.c.now()
+	list, local := slices.Clone(list), make([]bool, len(list))
+	for i, a := range list { // before any call begins, for Resolve may panic
+		if resolved, ok := s.local(a); ok {
+			list[i], local[i] = resolved, true
+		}
+	}
 	calls := make([]*call[O], len(list))
-	plain := slices.Clone(list)
-	for i, a := range list { // all begin before any ends
-		var local bool
-		if plain[i], local = s.local(a); !local {
-			plain[i], calls[i] = a, s.begin()
+	for i := range list { // all begin before any ends
+		if !local[i] {
+			calls[i] = s.begin()
 		}
 	}
 	var all sync.WaitGroup
-	for i, a := range plain {
+	for i, a := range list {
 		all.Go(func() {
 			run := func() (struct{}, error) {
 				results[i], errs[i] = s.answer(ctx, a, calls[i], asked)
