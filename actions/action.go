@@ -28,9 +28,11 @@ const (
 //
 // The zero Action is no action.
 type Action struct {
-	name string
-	args string
+	text string // name, a space, arguments: what String returns
+	name int    // bytes of it that are the name
 	hash uint64
+	// Four words are as many as Go keeps in registers. One more, and each copy
+	// goes through memory: lookups took twice as long.
 }
 
 // New makes an action from a name and any value that encodes as JSON. It
@@ -100,7 +102,7 @@ func Parse(name, args string) (Action, error) {
 	if err != nil {
 		return Action{}, invalid(name, problemOf(err), err)
 	}
-	return Action{name: name, args: canonical, hash: hashOf(name, canonical)}, nil
+	return Action{text: name + " " + canonical, name: len(name), hash: hashOf(name, canonical)}, nil
 }
 
 func checkName(name string) Problem {
@@ -116,15 +118,20 @@ func checkName(name string) Problem {
 }
 
 // Name returns the action's name, such as "visit".
-func (a Action) Name() string { return a.name }
+func (a Action) Name() string { return a.text[:a.name] }
 
 // Args returns the arguments as canonical JSON.
-func (a Action) Args() string { return a.args }
+func (a Action) Args() string {
+	if a.text == "" {
+		return ""
+	}
+	return a.text[a.name+1:]
+}
 
 // Decode stores the arguments in v, as encoding/json does.
 func (a Action) Decode(v any) error {
-	if err := json.Unmarshal([]byte(a.args), v); err != nil {
-		return fmt.Errorf("actions: arguments of %q: %w", a.name, err)
+	if err := json.Unmarshal([]byte(a.Args()), v); err != nil {
+		return fmt.Errorf("actions: arguments of %q: %w", a.Name(), err)
 	}
 	return nil
 }
@@ -132,10 +139,10 @@ func (a Action) Decode(v any) error {
 // String returns the name and the arguments. Arguments may hold what a user
 // typed: mind where it is logged.
 func (a Action) String() string {
-	if a.name == "" {
+	if a.text == "" {
 		return "(no action)"
 	}
-	return a.name + " " + a.args
+	return a.text
 }
 
 // Hash returns a hash of name and arguments. It was made with the action and

@@ -66,7 +66,7 @@ func (d *draft[O]) admit(p actions.Prediction) (actions.Action, bool) {
 		return a, false
 	}
 	d.rank++
-	return a, !d.known(s.lookup(id, rule))
+	return a, !d.known(s.lookup(id, rule, s.c.now()))
 }
 
 // refuse counts and tells why a guess does not run.

@@ -17,7 +17,8 @@ import (
 type Cache[O any] struct {
 	env     actions.Environment[O]
 	cfg     Config[O]
-	base    time.Time // of the clock that ages are read from
+	plain   bool // actions stand for themselves, observations are shared
+	clock   clock
 	mode    atomic.Int32
 	scopes  *scopes
 	store   *store[O]
@@ -57,13 +58,14 @@ func New[O any](env actions.Environment[O], cfg Config[O]) (*Cache[O], error) {
 	c := &Cache[O]{
 		env:      env,
 		cfg:      cfg,
-		base:     time.Now(),
-		scopes:   newScopes(),
+		clock:    clock{base: time.Now()},
+		plain:    env.Resolve == nil && env.Clone == nil,
 		store:    store,
 		permits:  newPermits[O](cfg.MaxAhead, cfg.MaxAheadSession),
 		events:   newEvents(cfg.OnEvent),
 		sessions: map[*Session[O]]struct{}{},
 	}
+	c.scopes = newScopes(&c.clock)
 	c.mode.Store(int32(cfg.Mode))
 	return c, nil
 }
@@ -104,8 +106,8 @@ func (c *Cache[O]) Open(cfg SessionConfig[O]) *Session[O] {
 		scope: c.scopes.enter(cfg.Scope),
 		refs:  1,
 		begun: new(atomic.Int64),
+		tally: new(tally),
 	}
-	s.tally.Store(&s.counts)
 	s.versions.Store(newVersions(cfg.ModelVersion))
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -159,10 +161,14 @@ func (c *Cache[O]) openSessions() []*Session[O] {
 // Stats returns what was counted so far, over all sessions.
 func (c *Cache[O]) Stats() Stats {
 	var sum [counters]int64
+	for _, s := range c.openSessions() {
+		s.scope.ledger.settle()
+	}
+	c.scopes.public.ledger.settle()
 	c.mu.Lock()
 	c.past.addTo(&sum)
 	for s := range c.sessions {
-		s.counts.addTo(&sum)
+		s.tally.addTo(&sum)
 	}
 	failures := maps.Clone(c.failures)
 	c.mu.Unlock()
@@ -194,6 +200,7 @@ func (c *Cache[O]) Close() error {
 		c.killAhead(func(*flight[O]) bool { return true })
 		c.work.Wait()
 		c.store.close()
+		c.clock.close()
 		if c.events != nil {
 			c.events.close()
 		}
@@ -224,7 +231,7 @@ func (c *Cache[O]) killAhead(match func(*flight[O]) bool) {
 }
 
 // now reads the cache's monotonic clock.
-func (c *Cache[O]) now() time.Duration { return time.Since(c.base) }
+func (c *Cache[O]) now() time.Duration { return c.clock.now() }
 
 func (c *Cache[O]) emit(e Event) {
 	if c.events == nil {

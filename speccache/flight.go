@@ -1,11 +1,12 @@
 package speccache
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -45,19 +46,6 @@ const (
 
 // maxSource is how many bytes of a predictor's name are kept.
 const maxSource = 64
-
-// A guess is where a run ahead comes from. Entries keep it, and nothing else of
-// the session.
-type guess struct {
-	source string
-	rank   int           // 1 for the step's first
-	step   int64         // which of its session's steps the draft had seen
-	steps  *atomic.Int64 // its session's counter
-}
-
-// expected reports whether the target can still be about to ask: the step
-// after the one that the draft saw is not over.
-func (g *guess) expected() bool { return g.step+1 >= g.steps.Load() }
 
 // joinable reports whether f brings what could be served.
 func (f *flight[O]) joinable() bool {
@@ -108,14 +96,16 @@ func (c *Cache[O]) settle(ctx context.Context, f *flight[O], o O, err error) {
 
 // conclude ends f's claim on its key, and counts f if it ran ahead.
 func (c *Cache[O]) conclude(f *flight[O], took time.Duration) {
-	if e := f.entry; e != nil && !e.unkept && f.stamp.quiet() && f.stamp == f.scope.stamp() {
-		c.store.publish(f, e)
-	} else {
-		c.store.release(f)
+	defer c.store.release(f)
+	e := f.entry
+	kept := e != nil && !e.unkept && f.stamp.quiet() && f.stamp == f.scope.stamp() && c.store.publish(e)
+	if f.guess == nil {
+		return
 	}
-	if f.guess != nil {
-		f.session.countEnd(f, took)
+	if kept {
+		f.scope.ledger.add(f.guess)
 	}
+	f.session.countEnd(f, took)
 }
 
 // makeEntry asks the environment what it knows about an observation. What
@@ -123,12 +113,9 @@ func (c *Cache[O]) conclude(f *flight[O], took time.Duration) {
 func (c *Cache[O]) makeEntry(f *flight[O], o O, took time.Duration) (e *entry[O], err error) {
 	e = &entry[O]{
 		key: f.key, stamp: f.stamp, scope: f.scope,
-		born: f.started, took: took, maxAge: f.rule.MaxAge, guess: f.guess,
+		born: f.started, session: f.session.id, guess: f.guess,
 	}
-	if e.maxAge == 0 {
-		e.maxAge = actions.DefaultMaxAge
-	}
-	e.unserved.Store(e.guess != nil)
+	life := cmp.Or(f.rule.MaxAge, actions.DefaultMaxAge)
 	defer func() {
 		if r := recover(); r != nil {
 			e, err = nil, fmt.Errorf("speccache: Environment.Fresh, Clone or Size panicked: %s", textOf(r))
@@ -138,15 +125,21 @@ func (c *Cache[O]) makeEntry(f *flight[O], o O, took time.Duration) (e *entry[O]
 		maxAge, keep := c.env.Fresh(f.key.action, o)
 		e.unkept = !keep || maxAge < 0
 		if maxAge > 0 {
-			e.maxAge = min(e.maxAge, maxAge)
+			life = min(life, maxAge)
 		}
 	}
+	e.expires = f.started + min(life, math.MaxInt64-f.started)
 	e.observation = o
 	if c.env.Clone != nil {
 		e.observation = c.env.Clone(o)
 	}
 	most := c.store.window.max + 1 // does not fit, and does not overflow
 	e.size = min(most, int64(max(0, c.sizeOf(o)))) + int64(len(f.key.action.Args())) + entryCost
+	if g := e.guess; g != nil {
+		g.took, g.size, g.reading = took, e.size, &e.reading
+	} else {
+		e.reading.take(counted)
+	}
 	return e, nil
 }
 
@@ -271,8 +264,7 @@ func (s *Session[O]) usable(f *flight[O]) bool {
 	default:
 		return false
 	}
-	accepted := slices.Contains(s.versions.Load().accepted, f.key.version)
-	return f.entry != nil && accepted && f.entry.why(s.c.now()) == ""
+	return f.entry != nil && s.accept(f.key.version, f.session.id) && f.entry.why(s.c.now()) == ""
 }
 
 // patience is how long a target waits for f: what the action takes in 95 of

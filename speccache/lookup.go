@@ -9,26 +9,95 @@ import (
 
 // An Entry is what Lookup found.
 type Entry[O any] struct {
-	Observation  O
-	ModelVersion string // that it was read for
-	Revision     uint64
-	Age          time.Duration
-	Ahead        bool // it ran ahead, and this is its first reading
+	Observation O
+	Ahead       bool // it ran ahead, and this is its first reading
+
+	kept *entry[O] // Four words in all: see actions.Action.
+}
+
+// ModelVersion is the target's that the observation was read for.
+func (e Entry[O]) ModelVersion() string {
+	if e.kept == nil {
+		return ""
+	}
+	return e.kept.key.version.name.Value()
+}
+
+// Revision numbers the observations of one action, as Result.Revision does.
+func (e Entry[O]) Revision() uint64 {
+	if e.kept == nil {
+		return 0
+	}
+	return e.kept.revision
+}
+
+// Age is the time that has passed since the run started that brought the
+// observation.
+func (e Entry[O]) Age() time.Duration {
+	if e.kept == nil {
+		return 0
+	}
+	return e.kept.scope.clock.now() - e.kept.born
 }
 
 // Lookup returns the observation of an action if it is there, and else the
 // reason why not. It never runs anything and never waits. It is for loops that
 // run their own actions, and is no step: whatever the target gets to see, found
 // here or not, hand it to Record, so that guessing goes on from there. It
-// counts as Do's lookup does.
+// counts as Do's lookup does, but one that runs beside the session's Close may
+// go uncounted. It may serve up to 100 ms beyond a MaxAge.
 func (s *Session[O]) Lookup(a actions.Action) (Entry[O], Reason) {
+	if s.c.plain && s.serving() {
+		// What is there was declared, and rules do not change: they are asked
+		// about what is not.
+		if e := s.ready(s.scope.id, a, s.c.clock.about()); e != nil {
+			return Entry[O]{e.observation, s.took(e), e}, ""
+		}
+	}
+	return s.lookFurther(a)
+}
+
+// ready returns the entry of an action that the session may be served now.
+func (s *Session[O]) ready(scope uint64, a actions.Action, now time.Duration) *entry[O] {
+	v := s.versions.Load()
+	if e := s.c.store.find(scope, v.current, a); e != nil && e.why(now) == "" {
+		return e
+	}
+	if !v.first {
+		return nil
+	}
+	e := s.c.store.find(scope, unsetVersion, a)
+	if e == nil || !s.accept(unsetVersion, e.session) || e.why(now) != "" {
+		return nil
+	}
+	return e
+}
+
+// sampledReads: one read in so many tells what is popular. More of them cost
+// lookups more than they bring hits, see bench/lookup.md.
+const sampledReads = 32
+
+// took counts a hit, and reports whether it is the first reading of a run
+// ahead. It costs one atomic operation: see ledger.
+func (s *Session[O]) took(e *entry[O]) (ahead bool) {
+	if e.reading.open() && e.reading.take(s.tally) {
+		return true
+	}
+	if n := uint64(s.tally.counts[cHits].Add(1)); n%sampledReads == 0 {
+		s.c.store.sample(e, n/sampledReads)
+	}
+	return false
+}
+
+// lookFurther is Lookup for what is not simply there.
+func (s *Session[O]) lookFurther(a actions.Action) (Entry[O], Reason) {
 	s.mu.Lock()
 	s.refs++
-	k := &call[O]{asked: s.c.now(), state: s.state()}
+	state := s.state()
 	s.mu.Unlock()
 	defer s.release()
 	if s.c.env.Resolve != nil {
-		resolved, err := s.c.env.Resolve(k.state, a)
+		resolved, err := s.c.env.Resolve(state, a)
 		if err != nil {
 			s.count(cUnresolved, 1)
 			return Entry[O]{}, ReasonBypass
@@ -41,21 +110,20 @@ func (s *Session[O]) Lookup(a actions.Action) (Entry[O], Reason) {
 		return Entry[O]{}, ReasonUndeclared
 	case rule.Effect != actions.ReadOnly:
 		return Entry[O]{}, ReasonBypass
-	}
-	return s.find(k, s.keyOf(a, rule), rule)
-}
-
-func (s *Session[O]) find(k *call[O], id key, rule actions.Rule) (Entry[O], Reason) {
-	if s.over() || s.c.shadow() {
+	case !s.serving():
 		s.countMiss(ReasonMode)
 		return Entry[O]{}, ReasonMode
 	}
-	e, _, reason := s.lookup(id, rule)
-	var r Result[O]
-	if e == nil || !s.serve(k, &r, e, Hit) {
-		reason = cmp.Or(reason, ReasonAbsent)
-		s.countMiss(reason)
-		return Entry[O]{}, reason
+	now := s.c.now()
+	id := s.keyOf(a, rule)
+	e, _, reason := s.lookup(id, rule, now)
+	if e != nil {
+		var o O
+		if s.c.copyTo(&o, e.observation) {
+			return Entry[O]{o, s.took(e), e}, ""
+		}
 	}
-	return Entry[O]{r.Observation, e.key.version.Value(), r.Revision, r.Age, r.Ahead}, ""
+	reason = cmp.Or(reason, ReasonAbsent)
+	s.countMiss(reason)
+	return Entry[O]{}, reason
 }

@@ -166,14 +166,14 @@ func (s *Session[O]) read(ctx context.Context, k *call[O], r *Result[O], rule ac
 		return s.bypass(ctx, k, r, ReasonBypass)
 	}
 	id := s.keyOf(r.Action, rule)
-	e, f, reason := s.lookup(id, rule)
+	e, f, reason := s.lookup(id, rule, k.asked)
 	r.Reason = reason
 	var own *flight[O]
 	if e == nil && f == nil {
 		own = s.newFlight(id, rule)
 		e, f = s.claim(own)
 	}
-	if e != nil && s.serve(k, r, e, Hit) {
+	if e != nil && s.serve(k, r, e) {
 		return nil
 	}
 	if f != nil {
@@ -224,16 +224,15 @@ func (s *Session[O]) newFlight(id key, rule actions.Rule) *flight[O] {
 
 // lookup returns an entry that may be served now, or else a flight that may be
 // joined, or else neither. Without an entry there is a reason.
-func (s *Session[O]) lookup(id key, rule actions.Rule) (e *entry[O], f *flight[O], reason Reason) {
-	now := s.c.now()
-	for _, id.version = range s.versions.Load().accepted {
-		e, g := s.c.store.find(id)
-		if e != nil {
-			if reason = e.why(now); reason == "" {
-				return e, nil, ""
-			}
+func (s *Session[O]) lookup(id key, rule actions.Rule, now time.Duration) (e *entry[O], f *flight[O], reason Reason) {
+	if e = s.ready(id.scope, id.action, now); e != nil {
+		return e, nil, ""
+	}
+	for _, id.version = range [...]modelVersion{id.version, unsetVersion} {
+		if e := s.c.store.find(id.scope, id.version, id.action); e != nil && s.accept(id.version, e.session) {
+			reason = cmp.Or(e.why(now), reason)
 		}
-		if f == nil && g != nil && g.joinable() {
+		if g := s.c.store.flying(&id); f == nil && g != nil && s.accept(id.version, g.session.id) {
 			f = g
 		}
 	}
@@ -247,7 +246,7 @@ func (s *Session[O]) lookup(id key, rule actions.Rule) (e *entry[O], f *flight[O
 // the session does not accept.
 func (s *Session[O]) readForAnother(id key, rule actions.Rule) bool {
 	for _, id.version = range s.scopeOf(rule).versions() {
-		if e, _ := s.c.store.find(id); e != nil {
+		if s.c.store.find(id.scope, id.version, id.action) != nil {
 			return true
 		}
 	}
@@ -263,40 +262,46 @@ func (s *Session[O]) claim(f *flight[O]) (*entry[O], *flight[O]) {
 	return s.c.store.claim(f, s.c.now())
 }
 
-// serve hands an entry to the target. It fails if the environment can't clone
-// the observation.
-func (s *Session[O]) serve(k *call[O], r *Result[O], e *entry[O], how Outcome) bool {
-	if !s.c.copyTo(&r.Observation, e.observation) {
+// serve hands an entry to the target that was there when it asked. It fails
+// if the environment can't clone the observation.
+func (s *Session[O]) serve(k *call[O], r *Result[O], e *entry[O]) bool {
+	if e.reading.open() && e.born+e.guess.took > k.asked {
+		return s.serveJoin(k, r, e) // it landed since
+	}
+	if !s.copyTo(k, r, e) {
 		return false
 	}
-	now := s.c.now()
-	r.Outcome, r.Reason, r.Revision, r.Age = how, "", e.revision, now-e.born
-	k.ok, k.step.Observation = true, e.observation
-	which := cHits
-	if how == Join {
-		which = cJoins
-	}
-	if s.count(which, 1)%sampledReads == 0 {
-		s.c.store.sample(e)
-	}
-	if e.unserved.Load() && e.unserved.CompareAndSwap(true, false) {
-		s.c.store.window.touch(e)
-		r.Ahead = true
-		r.Hidden = max(0, min(e.took-(now-k.asked), k.asked-e.born))
-		s.countUse(e, r.Hidden)
+	r.Outcome, r.Age = Hit, max(0, k.asked-e.born)
+	if s.took(e) {
+		r.Ahead, r.Hidden = true, e.guess.took
 	}
 	return true
 }
 
-// sampledReads: one read in so many tells ristretto what is popular.
-const sampledReads = 8
+// serveJoin hands an entry to the target that it has waited for.
+func (s *Session[O]) serveJoin(k *call[O], r *Result[O], e *entry[O]) bool {
+	if !s.copyTo(k, r, e) {
+		return false
+	}
+	now := s.c.now()
+	r.Outcome, r.Age = Join, now-e.born
+	s.count(cJoins, 1)
+	if e.reading.take(counted) {
+		r.Ahead = true
+		r.Hidden = max(0, min(e.guess.took-(now-k.asked), k.asked-e.born))
+		s.tally.addUse(e.guess, r.Hidden)
+	}
+	return true
+}
 
-func (s *Session[O]) countUse(e *entry[O], hidden time.Duration) {
-	s.count(cAhead, 1)
-	s.count(cHidden, int64(hidden))
-	s.count(cUsed, 1)
-	s.count(cUsedBytes, e.size)
-	s.count(cUsedTime, int64(e.took))
+// copyTo fills in what the target gets of an entry, and what its step shows.
+func (s *Session[O]) copyTo(k *call[O], r *Result[O], e *entry[O]) bool {
+	if !s.c.copyTo(&r.Observation, e.observation) {
+		return false
+	}
+	r.Reason, r.Revision = "", e.revision
+	k.ok, k.step.Observation = true, e.observation
+	return true
 }
 
 // copyTo stores what a caller may have of an observation that is kept.
@@ -329,7 +334,7 @@ func (s *Session[O]) join(ctx context.Context, k *call[O], r *Result[O], f *flig
 		}
 		return err == nil, err
 	}
-	return s.usable(f) && s.serve(k, r, f.entry, Join), nil
+	return s.usable(f) && s.serveJoin(k, r, f.entry), nil
 }
 
 // runOwn runs a read on the caller's goroutine, as f.

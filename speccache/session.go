@@ -16,13 +16,12 @@ import (
 // It is made by Cache.Open and must be closed. All methods may be called
 // concurrently; parallel calls of Do are one step.
 type Session[O any] struct {
-	c      *Cache[O]
-	id     uint64
-	goal   string
-	do     actions.Executor[O]
-	scope  *scope
-	counts counts
-	tally  atomic.Pointer[counts] // counts, or the cache's once the session is over
+	c     *Cache[O]
+	id    uint64
+	goal  string
+	do    actions.Executor[O]
+	scope *scope
+	tally *tally
 
 	versions atomic.Pointer[versions]
 	begun    *atomic.Int64 // steps; beyond all once the session is closed
@@ -34,6 +33,7 @@ type Session[O any] struct {
 	// mu guards what follows. No user code runs under it.
 	mu       sync.Mutex
 	refs     int                    // the open session, its calls, and its drivers
+	counted  bool                   // handed over to the cache
 	steps    []actions.Step[O]      // replaced, never changed: states share it
 	open     int                    // calls of Do that have not returned
 	pending  []*call[O]             // the step's calls, in call order
@@ -171,7 +171,8 @@ func (s *Session[O]) remember(k *call[O], o O) {
 // SetModelVersion says which model version the target has from now on, such as
 // its configured name with the name that the provider reports. Entries of
 // another version are not served to the session; the first statement after
-// "not known yet" invalidates nothing.
+// "not known yet" invalidates nothing that the session read itself. Of a
+// version longer than 256 bytes a hash is kept.
 func (s *Session[O]) SetModelVersion(version string) {
 	s.mu.Lock()
 	old := s.versions.Load()
@@ -180,21 +181,21 @@ func (s *Session[O]) SetModelVersion(version string) {
 	if changed {
 		s.versions.Store(next)
 	}
-	if changed && !next.first() {
+	if changed && !next.first {
 		s.count(cVersions, 1)
 	}
 	s.mu.Unlock()
 	if !changed {
 		return
 	}
-	if !next.first() {
+	if !next.first {
 		s.c.permits.each(func(f *flight[O]) {
 			if f.session == s {
 				f.giveUp()
 			}
 		})
 	}
-	s.emit(Event{Kind: EventModelVersion, ModelVersion: version})
+	s.emit(Event{Kind: EventModelVersion, ModelVersion: next.current.name.Value()})
 }
 
 // ID returns the session's number, unique in its cache: that of its events and
@@ -205,12 +206,19 @@ func (s *Session[O]) ID() uint64 { return s.id }
 // the session that guessed it, its use for the session that it served.
 func (s *Session[O]) Stats() Stats {
 	var sum [counters]int64
-	s.counts.addTo(&sum)
+	s.settle()
+	s.tally.addTo(&sum)
 	st := newStats(sum)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st.DraftFailures = maps.Clone(s.trouble.failures)
 	return st
+}
+
+// settle counts what the session has read of runs ahead.
+func (s *Session[O]) settle() {
+	s.scope.ledger.settle()
+	s.c.scopes.public.ledger.settle()
 }
 
 // Close ends the session: its drafts are stopped, and its runs ahead that
@@ -252,33 +260,29 @@ func (s *Session[O]) stopDrafts() {
 func (s *Session[O]) release() {
 	s.mu.Lock()
 	s.refs--
-	over := s.refs == 0 && s.tally.Load() == &s.counts
-	if over {
-		s.tally.Store(&s.c.past)
-	}
+	over := s.refs == 0 && !s.counted
+	s.counted = s.counted || over
 	s.mu.Unlock()
 	if !over {
 		return
 	}
+	s.settle()
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
-	for i := range s.counts {
-		s.c.past[i].Add(s.counts[i].Load())
-	}
+	s.tally.handOver(&s.c.past)
 	delete(s.c.sessions, s)
 }
 
-// count adds to the session's counters, and once it is over to the cache's too.
-// It needs a reference, or mu.
-func (s *Session[O]) count(c counter, n int64) int64 {
-	if t := s.tally.Load(); t != &s.counts {
-		t.add(c, n)
-	}
-	return s.counts.add(c, n)
-}
+// count adds to the session's counters. It needs a reference, or mu.
+func (s *Session[O]) count(c counter, n int64) int64 { return s.tally.add(c, n) }
 
 // over reports whether the session only passes through.
 func (s *Session[O]) over() bool { return s.closed.Load() || s.c.off() || s.c.closed.Load() }
+
+// serving reports whether lookups may find anything.
+func (s *Session[O]) serving() bool {
+	return !s.closed.Load() && Mode(s.c.mode.Load()) == On && !s.c.closed.Load()
+}
 
 func (s *Session[O]) emit(e Event) {
 	e.Scope, e.Session, e.Step = s.scope.name, s.id, s.begun.Load()

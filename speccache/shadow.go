@@ -24,7 +24,8 @@ func (s *Session[O]) foresee(a actions.Action, rule actions.Rule) {
 	if s.foreseen == nil || len(s.foreseen) >= maxForeseen {
 		s.foreseen = map[uint64]foreseen{}
 	}
-	id := s.keyOf(a, rule).hash()
+	k := s.keyOf(a, rule)
+	id := k.hash()
 	if _, known := s.foreseen[id]; !known {
 		s.foreseen[id] = foreseen{s.c.now(), s.scopeOf(rule).stamp()}
 	}
@@ -44,7 +45,7 @@ func (s *Session[O]) recall(id key, rule actions.Rule) (at time.Duration, ok boo
 // have done. The observation is kept, so that it knows.
 func (s *Session[O]) watch(ctx context.Context, k *call[O], r *Result[O], rule actions.Rule) error {
 	id := s.keyOf(r.Action, rule)
-	resident, _, _ := s.lookup(id, rule)
+	resident := s.ready(id.scope, id.action, k.asked)
 	at, guessed := s.recall(id, rule)
 	r.Reason = ReasonMode
 	own := s.newFlight(id, rule)

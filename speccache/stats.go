@@ -52,7 +52,6 @@ type counter int
 const (
 	cHits counter = iota
 	cJoins
-	cAhead
 	cUnresolved
 	cUndeclared
 	cWrites
@@ -100,8 +99,6 @@ const (
 // counts is one owner's share of all counters: a session's until it is closed
 // and its last run has ended, then its cache's.
 type counts [counters]atomic.Int64
-
-func (n *counts) add(c counter, delta int64) int64 { return n[c].Add(delta) }
 
 func (s *Session[O]) countMiss(r Reason) {
 	s.count(cMisses+counter(slices.Index(reasons[:], r)), 1)
@@ -230,7 +227,7 @@ func ratio(a, b int64) float64 {
 
 func newStats(n [counters]int64) Stats {
 	s := Stats{
-		Hits: n[cHits], Joins: n[cJoins], Ahead: n[cAhead],
+		Hits: n[cHits], Joins: n[cJoins], Ahead: n[cUsed],
 		MissReasons: map[Reason]int64{},
 		Undeclared:  n[cUndeclared], Writes: n[cWrites], Unresolved: n[cUnresolved],
 		Waited: time.Duration(n[cWaited]), Hidden: time.Duration(n[cHidden]),

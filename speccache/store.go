@@ -2,7 +2,6 @@ package speccache
 
 import (
 	"fmt"
-	"hash/maphash"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,44 +20,42 @@ type key struct {
 	action  actions.Action
 }
 
-// hash is the key's in the main region.
-func (k key) hash() uint64 {
-	h := k.action.Hash() ^ k.scope*0x9e3779b97f4a7c15
-	return h ^ maphash.Comparable(versionSeed, k.version)
-}
+// hash mixes hashes that were made before.
+func (k *key) hash() uint64 { return hashOf(k.scope, k.version, k.action) }
 
-var versionSeed = maphash.MakeSeed()
-
-// A slot is all that is known of a key: the newest entry, and the run that
-// may bring the next one. Its pointers change only under the index's lock for
-// the key, and may be read at any time.
-type slot[O any] struct {
-	entry    atomic.Pointer[entry[O]]
-	flight   atomic.Pointer[flight[O]]
-	revision uint64
+func hashOf(scope uint64, v modelVersion, a actions.Action) uint64 {
+	return a.Hash() ^ scope*0x9e3779b97f4a7c15 ^ v.salt
 }
 
 // An entry is an observation and what must hold for it to be served. It is
 // written once, before it can be found.
+//
+// What a lookup compares comes first, then what it serves: in this order, and
+// with the size that it has, it is two cache lines, and nothing else of an
+// entry needs to be loaded.
 type entry[O any] struct {
-	key         key
-	observation O
-	stamp       stamp
-	born        time.Duration // start of the run, on the cache's clock
-	took        time.Duration // how long the run took
-	maxAge      time.Duration
-	size        int64
-	revision    uint64
-	scope       *scope
-	guess       *guess // nil if the target's own run brought it
-	unkept      bool   // only for who waits for the run
+	key   key
+	stamp stamp
 
-	unserved atomic.Bool // ran ahead, and no target has read it yet
-	place    place       // guarded by window.mu
+	scope       *scope
+	expires     time.Duration
+	reading     reading
+	observation O
+	guess       *guess        // nil if the target's own run brought it
+	born        time.Duration // start of the run, on the cache's clock
+	revision    uint64
+
+	session uint64 // that ran it
+	size    int64
+	place   place       // guarded by window.mu
+	unkept  bool        // only for who waits for the run
+	read    atomic.Bool // lately, as a sample of the readings shows
+
+	_ [16]byte // to 192 bytes, if O is a pointer or a string: a multiple of 64
 }
 
-// entryCost is what an entry holds beside its observation: itself, its slot,
-// and its places in index and lists.
+// entryCost is what an entry holds beside its observation: itself and its
+// places in index and lists.
 const entryCost = 512
 
 // why returns the reason why e may not be served to a session that accepts
@@ -67,10 +64,17 @@ func (e *entry[O]) why(now time.Duration) Reason {
 	switch {
 	case e.scope.stamp() != e.stamp:
 		return ReasonState
-	case now-e.born > e.maxAge:
+	case now > e.expires:
 		return ReasonAge
 	}
 	return ""
+}
+
+// gone says that e can't be found any more.
+func (e *entry[O]) gone() {
+	if e.guess != nil {
+		e.scope.ledger.strike(e.guess)
+	}
 }
 
 // A store keeps entries: an index that leads to all of them, and two regions
@@ -79,12 +83,21 @@ func (e *entry[O]) why(now time.Duration) Reason {
 // admission and eviction go by frequency. Each entry leaves the index once, by
 // identity: whatever has replaced it there stays.
 type store[O any] struct {
-	index  *xsync.Map[key, *slot[O]]
-	window window[O]
-	drops  [dropReasons]atomic.Uint64
+	// Both maps go by the key's hash. Where two keys share one, the second is
+	// not kept and not shared while the first is there: that costs a run, and
+	// needs no list in each place.
+	index   *xsync.Map[uint64, *entry[O]]
+	flights *xsync.Map[uint64, *flight[O]]
+	window  window[O]
+	drops   [dropReasons]atomic.Uint64
 
-	// mainMu lets main be closed: all calls of main share it, Close has it
-	// alone. Reads don't need it, for they go through the index.
+	// reads are hashes of what was read lately, a sample of them: ristretto is
+	// told when there is something to admit, which is when it asks itself what
+	// is popular. Readers overwrite what is not told in time.
+	reads [64]atomic.Uint64
+
+	// mainMu lets main be closed: publishers share it, Close has it alone.
+	// Readers never call main.
 	mainMu sync.RWMutex
 	main   *ristretto.Cache[uint64, *entry[O]] // nil once closed
 }
@@ -98,7 +111,7 @@ const (
 	dropEvicted                    // by ristretto
 	dropBusy                       // ristretto's buffer was full
 	dropDead                       // its scope is gone
-	dropReplaced                   // by another key with the same hash in ristretto
+	dropCollided                   // another key has the same hash
 	dropReasons
 )
 
@@ -107,7 +120,7 @@ const (
 const meanSize = 8 << 10
 
 func newStore[O any](maxBytes int64) (*store[O], error) {
-	s := &store[O]{index: xsync.NewMap[key, *slot[O]]()}
+	s := &store[O]{index: xsync.NewMap[uint64, *entry[O]](), flights: xsync.NewMap[uint64, *flight[O]]()}
 	s.window.max = max(1, maxBytes/4)
 	mainBytes := max(1, maxBytes-s.window.max)
 	main, err := ristretto.NewCache(&ristretto.Config[uint64, *entry[O]]{
@@ -119,7 +132,7 @@ func newStore[O any](maxBytes int64) (*store[O], error) {
 		TtlTickerDurationInSec: 3600,
 		OnEvict:                func(i *ristretto.Item[*entry[O]]) { s.drop(i.Value, dropEvicted) },
 		OnReject:               func(i *ristretto.Item[*entry[O]]) { s.drop(i.Value, dropRejected) },
-		OnExit:                 func(e *entry[O]) { s.drop(e, dropReplaced) },
+		OnExit:                 func(e *entry[O]) { s.drop(e, dropCollided) },
 	})
 	if err != nil {
 		return nil, fmt.Errorf("speccache: main region: %w", err)
@@ -128,75 +141,88 @@ func newStore[O any](maxBytes int64) (*store[O], error) {
 	return s, nil
 }
 
-// find returns the entry and the flight of a key, if there are any.
-func (s *store[O]) find(k key) (*entry[O], *flight[O]) {
-	slot, ok := s.index.Load(k)
-	if !ok {
-		return nil, nil
+// find returns the entry of a key, if there is one. It is the only part of the
+// store that a hit needs, and takes the key in parts: to put them together
+// would cost as much as to compare them.
+func (s *store[O]) find(scope uint64, v modelVersion, a actions.Action) *entry[O] {
+	e, ok := s.index.Load(hashOf(scope, v, a))
+	if ok && e.key.action == a && e.key.scope == scope && e.key.version.name == v.name {
+		return e
 	}
-	return slot.entry.Load(), slot.flight.Load()
+	return nil
+}
+
+// flying returns the run for a key that can be joined, if there is one.
+func (s *store[O]) flying(k *key) *flight[O] {
+	if f, ok := s.flights.Load(k.hash()); ok && f.key == *k && f.joinable() {
+		return f
+	}
+	return nil
 }
 
 // claim registers f as the run for its key, unless there is an entry that can
 // be served or a flight that can be joined: then it returns those. One run
-// per key follows from all claims of a key being made one after the other.
+// per key follows from all claims of a key being made one after the other, and
+// from a result being found before the claim on it ends.
 func (s *store[O]) claim(f *flight[O], now time.Duration) (e *entry[O], g *flight[O]) {
-	s.index.Compute(f.key, func(old *slot[O], ok bool) (*slot[O], xsync.ComputeOp) {
-		if !ok {
-			old = &slot[O]{}
+	s.flights.Compute(f.key.hash(), func(old *flight[O], ok bool) (*flight[O], xsync.ComputeOp) {
+		switch {
+		case ok && old.key != f.key:
+			return old, xsync.CancelOp
+		case ok && old.joinable():
+			g = old
+			return old, xsync.CancelOp
 		}
-		if have := old.entry.Load(); have != nil && have.why(now) == "" {
+		if have := s.find(f.key.scope, f.key.version, f.key.action); have != nil && have.why(now) == "" {
 			e = have
 			return old, xsync.CancelOp
 		}
-		if have := old.flight.Load(); have != nil && have.joinable() {
-			g = have
-			return old, xsync.CancelOp
-		}
-		old.flight.Store(f)
-		return old, xsync.UpdateOp
+		return f, xsync.UpdateOp
 	})
 	return e, g
 }
 
-// publish makes e findable and ends f's claim on the key, in one step: nobody
-// can find neither. An entry whose run started later stays.
-func (s *store[O]) publish(f *flight[O], e *entry[O]) {
-	var replaced *entry[O]
-	published := false
-	s.index.Compute(f.key, func(old *slot[O], ok bool) (*slot[O], xsync.ComputeOp) {
-		if !ok {
-			old = &slot[O]{}
+// release ends f's claim on its key, if it has it.
+func (s *store[O]) release(f *flight[O]) {
+	s.flights.Compute(f.key.hash(), func(old *flight[O], ok bool) (*flight[O], xsync.ComputeOp) {
+		if ok && old == f {
+			return nil, xsync.DeleteOp
 		}
-		old.flight.CompareAndSwap(f, nil)
-		have := old.entry.Load()
-		newer := have != nil && have.born > e.born && have.stamp == e.stamp
-		if newer || e.size > s.window.max {
-			return emptyOr(old)
-		}
-		old.revision++
-		e.revision = old.revision
-		old.entry.Store(e)
-		replaced, published = have, true
-		return old, xsync.UpdateOp
+		return old, xsync.CancelOp
 	})
-	switch {
-	case published:
-		s.offer(s.window.add(e, replaced))
-	case e.size > s.window.max:
-		s.drops[dropLarge].Add(1)
-	}
 }
 
-// release ends f's claim on its key without a result.
-func (s *store[O]) release(f *flight[O]) {
-	s.index.Compute(f.key, func(old *slot[O], ok bool) (*slot[O], xsync.ComputeOp) {
-		if !ok {
-			return nil, xsync.CancelOp
+// publish makes e findable, and reports whether it is. An entry whose run
+// started later stays.
+func (s *store[O]) publish(e *entry[O]) bool {
+	if e.size > s.window.max {
+		s.drops[dropLarge].Add(1)
+		return false
+	}
+	var replaced *entry[O]
+	published := false
+	s.index.Compute(e.key.hash(), func(old *entry[O], ok bool) (*entry[O], xsync.ComputeOp) {
+		switch {
+		case !ok:
+			e.revision = 1
+		case old.key != e.key:
+			s.drops[dropCollided].Add(1)
+			return old, xsync.CancelOp
+		case old.born > e.born && old.stamp == e.stamp:
+			return old, xsync.CancelOp
+		default:
+			e.revision, replaced = old.revision+1, old
 		}
-		old.flight.CompareAndSwap(f, nil)
-		return emptyOr(old)
+		published = true
+		return e, xsync.UpdateOp
 	})
+	if published {
+		s.offer(s.window.add(e, replaced))
+	}
+	if replaced != nil {
+		replaced.gone()
+	}
+	return published
 }
 
 // drop takes e out of the index, if it is still what its key leads to.
@@ -204,21 +230,14 @@ func (s *store[O]) drop(e *entry[O], why dropReason) {
 	if e == nil { // ristretto may report a victim twice, then without a value
 		return
 	}
-	s.index.Compute(e.key, func(old *slot[O], ok bool) (*slot[O], xsync.ComputeOp) {
-		if !ok || !old.entry.CompareAndSwap(e, nil) {
+	s.index.Compute(e.key.hash(), func(old *entry[O], ok bool) (*entry[O], xsync.ComputeOp) {
+		if !ok || old != e {
 			return old, xsync.CancelOp
 		}
 		s.drops[why].Add(1)
-		return emptyOr(old)
-	})
-}
-
-// emptyOr deletes a slot from the index that leads nowhere.
-func emptyOr[O any](old *slot[O]) (*slot[O], xsync.ComputeOp) {
-	if old.entry.Load() == nil && old.flight.Load() == nil {
 		return nil, xsync.DeleteOp
-	}
-	return old, xsync.UpdateOp
+	})
+	e.gone()
 }
 
 // offer hands what has left the window to the main region.
@@ -235,16 +254,30 @@ func (s *store[O]) offer(entries []*entry[O]) {
 func (s *store[O]) set(e *entry[O]) bool {
 	s.mainMu.RLock()
 	defer s.mainMu.RUnlock()
-	return s.main != nil && s.main.Set(e.key.hash(), e, e.size)
+	if s.main == nil {
+		return false
+	}
+	s.tell()
+	return s.main.Set(e.key.hash(), e, e.size)
 }
 
-// sample tells both regions of a read, so that they know what is popular.
-func (s *store[O]) sample(e *entry[O]) {
-	s.window.touch(e)
-	s.mainMu.RLock()
-	defer s.mainMu.RUnlock()
-	if s.main != nil {
-		s.main.Get(e.key.hash())
+// sample notes that e was read, for both regions. It never waits.
+func (s *store[O]) sample(e *entry[O], n uint64) {
+	if !e.read.Load() {
+		e.read.Store(true)
+	}
+	s.reads[n%uint64(len(s.reads))].Store(e.key.hash())
+}
+
+// tell tells ristretto what was read. mainMu is held.
+func (s *store[O]) tell() {
+	for i := range s.reads {
+		if s.reads[i].Load() == 0 {
+			continue
+		}
+		if hash := s.reads[i].Swap(0); hash != 0 {
+			s.main.Get(hash)
+		}
 	}
 }
 
@@ -265,6 +298,6 @@ func (s *store[O]) dropStats() DropStats {
 		Rejected: n(dropRejected),
 		Evicted:  n(dropEvicted),
 		Busy:     n(dropBusy),
-		Other:    n(dropDead) + n(dropReplaced),
+		Other:    n(dropDead) + n(dropCollided),
 	}
 }

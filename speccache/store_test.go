@@ -109,7 +109,7 @@ func TestAGuessThatWasReadIsNoLongerHeldBack(t *testing.T) {
 	s.Speculate(t.Context(), get("read"), get("unread"))
 	require.Eventually(t, func() bool { return c.Stats().Wasted == 2 }, wait, tick)
 	s.Lookup(get("read"))
-	for i := range 12 { // more than the window holds, less than would fill ristretto
+	for i := range 22 { // twice what the window holds, less than would fill ristretto
 		must(t, other, get(i))
 	}
 	assert.False(t, speccache.InWindow(c, s, get("read")))

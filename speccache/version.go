@@ -2,6 +2,9 @@ package speccache
 
 import (
 	"container/list"
+	"crypto/sha256"
+	"encoding/hex"
+	"hash/maphash"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -10,36 +13,53 @@ import (
 
 // A modelVersion is the identity of the target, interned: comparing two costs
 // as much as comparing two pointers.
-type modelVersion = unique.Handle[string]
+type modelVersion struct {
+	name unique.Handle[string]
+	salt uint64 // of the hashes of keys
+}
 
-var unsetVersion = unique.Make("")
+// maxVersion is how many bytes of a version are kept: it may be what a server
+// says, and each entry holds it.
+const maxVersion = 256
 
-// versions is what a session accepts: its model version, and entries from
-// before the version was known, until it changes for the first time.
+func versionOf(name string) modelVersion {
+	if len(name) > maxVersion {
+		sum := sha256.Sum256([]byte(name))
+		name = clip(name, maxVersion-2*len(sum)) + hex.EncodeToString(sum[:])
+	}
+	h := unique.Make(name)
+	return modelVersion{h, maphash.Comparable(versionSeed, h)}
+}
+
+var (
+	versionSeed  = maphash.MakeSeed()
+	unsetVersion = versionOf("")
+)
+
+// versions is what a session accepts: its model version, and what it read
+// itself before that was known, until it changes for the first time.
 type versions struct {
-	current  modelVersion
-	accepted []modelVersion // current first
-	stated   bool           // since the session was opened
+	current modelVersion
+	first   bool // the first statement of what was not known before
+	stated  bool // since the session was opened
 }
 
-func newVersions(name string) *versions {
-	m := unique.Make(name)
-	return &versions{current: m, accepted: []modelVersion{m}}
-}
+func newVersions(name string) *versions { return &versions{current: versionOf(name)} }
 
 // next returns what a session accepts once its version is name.
 func (v *versions) next(name string) *versions {
 	n := newVersions(name)
 	n.stated = true
-	if !v.stated && v.current == unsetVersion {
-		n.accepted = append(n.accepted, unsetVersion)
-	}
+	n.first = !v.stated && v.current == unsetVersion && n.current != unsetVersion
 	return n
 }
 
-// first reports whether v is the first statement of a version that was not
-// known before, which invalidates nothing.
-func (v *versions) first() bool { return len(v.accepted) > 1 }
+// accept reports whether the session may be served what its own session id, or
+// another one, read for version m.
+func (s *Session[O]) accept(m modelVersion, session uint64) bool {
+	v := s.versions.Load()
+	return m.name == v.current.name || v.first && m.name == unsetVersion.name && session == s.id
+}
 
 // A stamp is a scope's state at one moment: a version in the upper bits, and
 // how many writes are going on in the lower ones. Observations with different
@@ -61,10 +81,14 @@ type scope struct {
 	word atomic.Uint64
 	tick *atomic.Uint64 // the cache's one counter of versions
 
+	clock *clock // the cache's
+
 	dead atomic.Bool // nothing can be found in it any more
 
 	ahead int // runs ahead; guarded by permits.mu
 	meter meter
+
+	ledger ledger // of what ran ahead
 
 	// seen are the model versions that something was read for, oldest first,
 	// and the last few only: they tell a changed version from a first read.
@@ -132,6 +156,7 @@ type scopes struct {
 	tick   atomic.Uint64
 	lastID atomic.Uint64
 	public *scope // shared by all; see actions.Rule.Public
+	clock  *clock // of entries' ages
 
 	// mu guards what follows and the registry's fields of each scope. It is
 	// held for map and list operations only.
@@ -140,14 +165,14 @@ type scopes struct {
 	idle  list.List // of *scope, longest idle first
 }
 
-func newScopes() *scopes {
-	s := &scopes{named: map[string]*scope{}}
+func newScopes(c *clock) *scopes {
+	s := &scopes{named: map[string]*scope{}, clock: c}
 	s.public = s.make("")
 	return s
 }
 
 func (s *scopes) make(name string) *scope {
-	sc := &scope{id: s.lastID.Add(1), name: name, tick: &s.tick}
+	sc := &scope{id: s.lastID.Add(1), name: name, tick: &s.tick, clock: s.clock}
 	sc.advance()
 	return sc
 }

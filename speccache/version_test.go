@@ -164,8 +164,8 @@ func TestImmutableANewerObservationIsANewEntryWithTheNextRevision(t *testing.T) 
 		c.Advance("test")
 		must(t, s, get(1))
 		next, _ := s.Lookup(get(1))
-		assert.Equal(t, []any{"a", uint64(1)}, []any{old.Observation, old.Revision})
-		assert.Equal(t, []any{"b", uint64(2)}, []any{next.Observation, next.Revision})
+		assert.Equal(t, []any{"a", uint64(1)}, []any{old.Observation, old.Revision()})
+		assert.Equal(t, []any{"b", uint64(2)}, []any{next.Observation, next.Revision()})
 	})
 }
 

@@ -38,7 +38,7 @@ func (w *window[O]) add(e, old *entry[O]) (left []*entry[O]) {
 		return nil
 	}
 	l := &w.recent
-	if e.unserved.Load() {
+	if e.reading.open() {
 		l = &w.unread
 	}
 	e.place = place{list: l, elem: l.PushBack(e)}
@@ -49,15 +49,54 @@ func (w *window[O]) add(e, old *entry[O]) (left []*entry[O]) {
 	return left
 }
 
-// pop takes out the entry whose turn it is.
+// pop takes out the entry whose turn it is. Readers only leave a mark: what was
+// read since it came, or since it was last looked at here, is as new as what
+// comes now.
 func (w *window[O]) pop() *entry[O] {
-	l := &w.recent
-	if first := w.unread.Front(); l.Len() == 0 || first != nil && !first.Value.(*entry[O]).guess.expected() {
-		l = &w.unread
+	e := w.next()
+	for range w.unread.Len() + w.recent.Len() { // each mark is good for one turn
+		if !w.renew(e) {
+			break
+		}
+		e = w.next()
 	}
-	e := l.Front().Value.(*entry[O])
 	w.unlink(e)
 	return e
+}
+
+// How many places of the unread list are looked at for one that need not be
+// there any more: when there are others to choose from, and when not.
+const (
+	lookShort = 16
+	lookLong  = 1024
+)
+
+func (w *window[O]) next() *entry[O] {
+	look := lookShort
+	if w.recent.Len() == 0 {
+		look = lookLong
+	}
+	for el := w.unread.Front(); el != nil && look > 0; el = el.Next() {
+		if e := el.Value.(*entry[O]); !e.reading.open() || !e.guess.expected() {
+			return e
+		}
+		look--
+	}
+	if first := w.recent.Front(); first != nil {
+		return first.Value.(*entry[O])
+	}
+	return w.unread.Front().Value.(*entry[O])
+}
+
+// renew makes e the newest of what was read, if it was.
+func (w *window[O]) renew(e *entry[O]) bool {
+	firstRead := e.place.list == &w.unread && !e.reading.open()
+	if marked := e.read.Swap(false); !marked && !firstRead {
+		return false
+	}
+	e.place.list.Remove(e.place.elem)
+	e.place = place{list: &w.recent, elem: w.recent.PushBack(e)}
+	return true
 }
 
 func (w *window[O]) unlink(e *entry[O]) {
@@ -66,17 +105,6 @@ func (w *window[O]) unlink(e *entry[O]) {
 		w.bytes -= e.size
 	}
 	e.place = place{left: true}
-}
-
-// touch makes e the newest of what was read, unless it has left the window.
-func (w *window[O]) touch(e *entry[O]) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if e.place.elem == nil {
-		return
-	}
-	e.place.list.Remove(e.place.elem)
-	e.place = place{list: &w.recent, elem: w.recent.PushBack(e)}
 }
 
 func (w *window[O]) used() int64 {
