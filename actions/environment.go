@@ -72,16 +72,31 @@ type Call struct {
 	Ahead   bool   // nobody has asked for this run yet
 }
 
+// callContext is a context with a Call: one allocation, where WithValue has two.
+type callContext struct {
+	context.Context
+	call Call
+}
+
 type callKey struct{}
+
+func (c *callContext) Value(key any) any {
+	if key == (callKey{}) {
+		return c
+	}
+	return c.Context.Value(key)
+}
 
 // WithCall returns a context that carries c. Sessions do this for every run;
 // tests of executors may.
 func WithCall(ctx context.Context, c Call) context.Context {
-	return context.WithValue(ctx, callKey{}, c)
+	return &callContext{ctx, c}
 }
 
 // CallFrom returns the Call of a run, or the zero Call outside of one.
 func CallFrom(ctx context.Context) Call {
-	c, _ := ctx.Value(callKey{}).(Call)
-	return c
+	if c, ok := ctx.Value(callKey{}).(*callContext); ok {
+		return c.call
+	}
+	return Call{}
 }

@@ -3,7 +3,6 @@ package speccache
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -13,15 +12,14 @@ import (
 // trouble is the last of each kind that a session has met, for Explain.
 // Guarded by Session.mu.
 type trouble struct {
-	undeclared map[string]int // by action name
-	unresolved string         // error of the target's own action
-	guess      string         // error of a guess that did not resolve
-	notAhead   string         // name of an action that may not run ahead
-	policy     string         // refusal
-	draft      string         // error
-	ahead      string         // error of a run ahead that was not cancelled
-	limit      string         // that was reached
-	failures   failures       // of drafts, by class
+	unresolved string   // error of the target's own action
+	guess      string   // error of a guess that did not resolve
+	notAhead   string   // name of an action that may not run ahead
+	policy     string   // refusal
+	draft      string   // error
+	ahead      string   // error of a run ahead that was not cancelled
+	limit      string   // that was reached
+	failures   failures // of drafts, by class
 }
 
 // maxUndeclared is how many names of undeclared actions are remembered.
@@ -55,20 +53,24 @@ func clip(text string, n int) string {
 	return strings.ToValidUTF8(strings.Clone(text[:min(n, len(text))]), "")
 }
 
+// metUndeclared remembers the names of undeclared actions. Sessions that do
+// little else should not have to wait for it: what is known costs a load.
 func (s *Session[O]) metUndeclared(a actions.Action) {
-	first := false
-	s.note(func(t *trouble) {
-		if t.undeclared == nil {
-			t.undeclared = map[string]int{}
+	name := cmp.Or(a.Name(), "(no action)")
+	for {
+		old := s.undeclared.Load()
+		var names []string
+		if old != nil {
+			names = *old
 		}
-		name := cmp.Or(a.Name(), "(no action)")
-		if n, known := t.undeclared[name]; known || len(t.undeclared) < maxUndeclared {
-			t.undeclared[name] = n + 1
-			first = !known
+		if len(names) >= maxUndeclared || slices.Contains(names, name) {
+			return
 		}
-	})
-	if first {
-		s.emit(Event{Kind: EventUndeclared, Action: a.Name()})
+		next := append(slices.Clone(names), name)
+		if s.undeclared.CompareAndSwap(old, &next) {
+			s.emit(Event{Kind: EventUndeclared, Action: a.Name()})
+			return
+		}
 	}
 }
 
@@ -79,7 +81,10 @@ func (s *Session[O]) Explain() string {
 	st := s.Stats()
 	s.mu.Lock()
 	t := s.trouble
-	t.undeclared = maps.Clone(t.undeclared)
+	var undeclared []string
+	if names := s.undeclared.Load(); names != nil {
+		undeclared = slices.Sorted(slices.Values(*names))
+	}
 	t.failures = nil
 	s.mu.Unlock()
 	var b strings.Builder
@@ -89,7 +94,7 @@ func (s *Session[O]) Explain() string {
 		fmt.Fprintf(&b, " %s ahead; %d of the lookups were served by one.", count(st.Speculated, "run"), st.Ahead)
 	}
 	b.WriteString("\n")
-	causes := slices.Concat(s.explainMode(st), explainActions(st, t), explainMisses(st), s.explainDrafts(st, t), explainGuesses(st, t))
+	causes := slices.Concat(s.explainMode(st), explainActions(st, t, undeclared), explainMisses(st), s.explainDrafts(st, t), explainGuesses(st, t))
 	if len(causes) == 0 && st.Lookups > 0 && st.Hits+st.Joins == 0 {
 		causes = append(causes, "Nothing was guessed right, and nothing was read twice.")
 	}
@@ -128,12 +133,12 @@ func (s *Session[O]) explainMode(st Stats) (causes []string) {
 	return causes
 }
 
-func explainActions(st Stats, t trouble) (causes []string) {
-	if len(t.undeclared) > 0 {
+func explainActions(st Stats, t trouble, undeclared []string) (causes []string) {
+	if len(undeclared) > 0 {
 		causes = append(causes, fmt.Sprintf("Actions without a rule: %d so far (%s). They are never remembered or run ahead, "+
 			"and hide what was read before them. Declare them in Environment.Rules: actions.Reads if they only read, "+
 			"actions.Locals if they touch nothing but the agent, actions.Writes if they write.",
-			st.Undeclared, strings.Join(slices.Sorted(maps.Keys(t.undeclared)), ", ")))
+			st.Undeclared, strings.Join(undeclared, ", ")))
 	}
 	if st.Unresolved > 0 {
 		causes = append(causes, fmt.Sprintf("Environment.Resolve refused %s of the target; the last: %s.",

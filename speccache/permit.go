@@ -4,12 +4,15 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // permits bounds the runs ahead. Only guesses need one: the target's own runs
 // never ask, so that no guess can be in their way.
 type permits[O any] struct {
 	max, maxScope, maxSession int
+
+	held atomic.Int32 // runs in flying: writes need not look when there are none
 
 	// mu guards what follows and the field ahead of each session and scope. It
 	// is held for arithmetic and for cancelling contexts.
@@ -87,18 +90,24 @@ func (p *permits[O]) add(f *flight[O]) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.flying = append(p.flying, f)
+	p.held.Add(1)
 }
 
 // remove takes a run that has landed off the list, and its permit back.
 func (p *permits[O]) remove(f *flight[O]) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.held.Add(-1)
 	p.flying = slices.DeleteFunc(p.flying, func(g *flight[O]) bool { return g == f })
 	p.free(f.session)
 }
 
-// each calls do for every run ahead.
+// each calls do for every run ahead. Whoever adds one looks afterwards whether
+// it is still wanted.
 func (p *permits[O]) each(do func(*flight[O])) {
+	if p.held.Load() == 0 {
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, f := range p.flying {

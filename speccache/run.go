@@ -3,7 +3,6 @@ package speccache
 import (
 	"cmp"
 	"context"
-	"slices"
 	"time"
 
 	"github.com/speccache/speccache-go/actions"
@@ -47,7 +46,7 @@ func (s *Session[O]) Run(ctx context.Context, a actions.Action) (Result[O], erro
 	if ok {
 		return s.answer(ctx, local, nil, asked)
 	}
-	return s.answer(ctx, a, s.begin(), asked)
+	return s.answer(ctx, a, s.begin(asked), asked)
 }
 
 // answer runs an action as call k, which it ends, or without one if the action
@@ -60,7 +59,6 @@ func (s *Session[O]) answer(ctx context.Context, a actions.Action, k *call[O], a
 		return r, err
 	}
 	defer s.end(ctx)
-	k.asked = asked
 	err := s.run(ctx, k, &r)
 	r.Waited = s.since(asked)
 	s.count(cWaited, int64(r.Waited))
@@ -127,32 +125,44 @@ func (s *Session[O]) change(ctx context.Context, k *call[O], r *Result[O], rule 
 	} else {
 		s.count(cWrites, 1)
 	}
-	scopes, leave := s.written(rule)
-	defer leave()
-	for _, sc := range scopes {
-		sc.beginWrite()
-		defer sc.endWrite()
-	}
-	s.c.killAhead(func(f *flight[O]) bool { return slices.Contains(scopes, f.scope) })
+	w := s.beginWrite(rule)
+	defer s.endWrite(w)
 	return s.pass(ctx, k, r)
 }
 
-// written returns the scopes whose state an action of the session may change,
-// held until leave: a session that was closed may have outlived its scope's
-// record, and then there is another one by that name, or will be.
-func (s *Session[O]) written(rule actions.Rule) (scopes []*scope, leave func()) {
-	scopes, leave = []*scope{s.scope}, func() {}
-	if s.scope.name != "" {
-		now := s.c.scopes.enter(s.scope.name)
-		leave = func() { s.c.scopes.leave(now) }
-		if now != s.scope {
-			scopes = append(scopes, now)
-		}
+// written are the scopes whose state an action may change. A session that was
+// closed may have outlived its scope's record, and then there is another one
+// by that name, or will be.
+type written struct{ own, again, public *scope }
+
+func (s *Session[O]) beginWrite(rule actions.Rule) written {
+	w := written{own: s.scope}
+	if s.scope.name != "" && s.closed.Load() {
+		w.again = s.c.scopes.enter(s.scope.name)
 	}
 	if rule.Public {
-		scopes = append(scopes, s.c.scopes.public)
+		w.public = s.c.scopes.public
 	}
-	return scopes, leave
+	w.each((*scope).beginWrite)
+	s.c.killAhead(func(f *flight[O]) bool { return f.scope == w.own || f.scope == w.again || f.scope == w.public })
+	return w
+}
+
+func (s *Session[O]) endWrite(w written) {
+	w.each((*scope).endWrite)
+	if w.again != nil {
+		s.c.scopes.leave(w.again)
+	}
+}
+
+func (w written) each(do func(*scope)) {
+	do(w.own)
+	if w.again != nil && w.again != w.own {
+		do(w.again)
+	}
+	if w.public != nil {
+		do(w.public)
+	}
 }
 
 // read looks an action up, joins a run of it, or runs it.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"math"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,13 +29,17 @@ type Session[O any] struct {
 	ahead int // runs ahead; guarded by permits.mu
 	meter meter
 
+	undeclared atomic.Pointer[[]string] // names that were met; replaced, never changed
+
 	// mu guards what follows. No user code runs under it.
 	mu       sync.Mutex
 	refs     int                    // the open session, its calls, and its drivers
 	counted  bool                   // handed over to the cache
-	steps    []actions.Step[O]      // replaced, never changed: states share it
+	steps    []actions.Step[O]      // what states show
+	shared   bool                   // there may be states that share it
 	open     int                    // calls of Do that have not returned
 	pending  []*call[O]             // the step's calls, in call order
+	spare    []*call[O]             // of earlier steps, to be used again
 	drafts   map[*draft[O]]struct{} // asked about the present step
 	asking   int                    // predictors that have not returned
 	waiting  context.Context        // of a draft that waits for one of them; nil if none does
@@ -61,7 +64,7 @@ type call[O any] struct {
 }
 
 // begin opens a call. The first one of a step ends the drafts about it.
-func (s *Session[O]) begin() *call[O] {
+func (s *Session[O]) begin(asked time.Duration) *call[O] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open == 0 {
@@ -69,7 +72,16 @@ func (s *Session[O]) begin() *call[O] {
 	}
 	s.refs++
 	s.open++
-	k := &call[O]{state: s.state()}
+	var k *call[O]
+	if n := len(s.spare); n > 0 {
+		k, s.spare = s.spare[n-1], s.spare[:n-1]
+	} else {
+		k = &call[O]{}
+	}
+	k.asked = asked
+	if s.c.env.Resolve != nil {
+		k.state = s.state()
+	}
 	s.pending = append(s.pending, k)
 	return k
 }
@@ -92,47 +104,72 @@ func (s *Session[O]) nextStep() {
 // end closes a call, and with the last one the step: then the target starts to
 // think, and the draft to guess.
 func (s *Session[O]) end(ctx context.Context) {
-	defer s.release()
-	if s.endStep() && ctx.Err() == nil {
+	drafts := s.c.cfg.Predictor != nil && ctx.Err() == nil
+	s.mu.Lock()
+	s.open--
+	last := s.open == 0
+	if last {
+		s.endStep()
+	}
+	over := false
+	if drafts = drafts && last; !drafts {
+		over = s.leave()
+	}
+	s.mu.Unlock()
+	switch {
+	case drafts:
+		defer s.release()
 		s.startDraft(ctx)
+	case over:
+		s.handOver()
 	}
 }
 
-func (s *Session[O]) endStep() (last bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.open--; s.open > 0 {
-		return false
-	}
-	var done []actions.Step[O]
+// endStep remembers what the step's calls brought. mu is held.
+func (s *Session[O]) endStep() {
+	n := len(s.steps)
 	for _, k := range s.pending {
 		if k.ok {
-			done = append(done, k.step)
+			s.steps = append(s.steps, k.step)
 		}
+		*k = call[O]{}
 	}
-	s.pending = nil
-	s.extend(done)
-	return true
+	s.spare = append(s.spare, s.pending...)[:min(len(s.spare)+len(s.pending), maxSpare)]
+	clear(s.pending)
+	s.pending = s.pending[:0]
+	if len(s.steps) > n {
+		s.forget()
+	}
 }
 
-// extend appends steps to those that states show. States share the slice,
-// so what is too old is let go of by copying the rest, once in a while. mu is
-// held.
-func (s *Session[O]) extend(done []actions.Step[O]) {
-	s.steps = append(s.steps, done...)
+// maxSpare is how many calls a session keeps for later ones.
+const maxSpare = 4
+
+// forget lets go of what is too old to be shown by states, once in a while.
+// States share the slice: if there are any, it takes a copy. mu is held.
+func (s *Session[O]) forget() {
 	if len(s.steps) < maxSteps+maxObservations {
 		return
 	}
-	kept := slices.Clone(s.steps[len(s.steps)-maxSteps:])
+	last := s.steps[len(s.steps)-maxSteps:]
+	kept := s.steps[:maxSteps]
+	if s.shared {
+		kept = make([]actions.Step[O], maxSteps, maxSteps+maxObservations)
+	}
+	copy(kept, last)
+	if !s.shared {
+		clear(s.steps[maxSteps:])
+	}
+	var forgotten O
 	for i := range kept[:maxSteps-maxObservations] {
-		var forgotten O
 		kept[i].Observation = forgotten
 	}
-	s.steps = kept
+	s.steps, s.shared = kept, false
 }
 
 // state is what is known now. mu is held.
 func (s *Session[O]) state() actions.State[O] {
+	s.shared = true
 	n := len(s.steps)
 	return actions.State[O]{Scope: s.scope.name, Goal: s.goal, Session: s.id, Steps: s.steps[:n:n]}
 }
@@ -148,7 +185,7 @@ func (s *Session[O]) Observe(ctx context.Context, o O) {
 // observation is not kept for later lookups, since nobody knows what was
 // written while the action ran.
 func (s *Session[O]) Record(ctx context.Context, a actions.Action, o O) {
-	k := s.begin()
+	k := s.begin(0)
 	defer s.end(ctx)
 	k.step.Action = a
 	s.remember(k, o)
@@ -239,7 +276,6 @@ func (s *Session[O]) Close() error {
 			f.giveUp()
 		}
 	})
-	s.c.scopes.leave(s.scope)
 	s.release()
 	return nil
 }
@@ -255,22 +291,32 @@ func (s *Session[O]) stopDrafts() {
 	s.waiting = nil
 }
 
-// release hands the counts to the cache when the session is closed and its
-// last call and run have ended. What is counted later goes to both.
+// release gives back a reference. With the last one of a closed session its
+// counts are the cache's: what is counted later goes to both.
 func (s *Session[O]) release() {
 	s.mu.Lock()
-	s.refs--
-	over := s.refs == 0 && !s.counted
-	s.counted = s.counted || over
+	over := s.leave()
 	s.mu.Unlock()
-	if !over {
-		return
+	if over {
+		s.handOver()
 	}
+}
+
+// leave is release for who holds mu: if it returns true, handOver is due.
+func (s *Session[O]) leave() (over bool) {
+	s.refs--
+	over = s.refs == 0 && !s.counted
+	s.counted = s.counted || over
+	return over
+}
+
+func (s *Session[O]) handOver() {
 	s.settle()
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	s.tally.handOver(&s.c.past)
 	delete(s.c.sessions, s)
+	s.c.scopes.leave(s.scope)
 }
 
 // count adds to the session's counters. It needs a reference, or mu.

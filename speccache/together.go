@@ -26,7 +26,7 @@ func (s *Session[O]) RunAll(ctx context.Context, list ...actions.Action) ([]Resu
 	calls := make([]*call[O], len(list))
 	for i := range list { // all begin before any ends
 		if !local[i] {
-			calls[i] = s.begin()
+			calls[i] = s.begin(asked)
 		}
 	}
 	var all sync.WaitGroup

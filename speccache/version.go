@@ -74,13 +74,12 @@ const (
 // quiet reports whether no write was going on.
 func (s stamp) quiet() bool { return s&writerMask == 0 }
 
-// A scope is the state that reads of the sessions in it depend on.
+// A scope is the state that reads of the sessions in it depend on. One that was
+// forgotten comes back with another id: nothing old is found in it.
 type scope struct {
-	id   uint64
-	name string // empty if it is private to one session
-	word atomic.Uint64
-	tick *atomic.Uint64 // the cache's one counter of versions
-
+	id    uint64
+	name  string // empty if it is private to one session
+	word  atomic.Uint64
 	clock *clock // the cache's
 
 	dead atomic.Bool // nothing can be found in it any more
@@ -129,23 +128,11 @@ func (sc *scope) versions() []modelVersion {
 }
 
 // advance hides everything observed so far.
-func (sc *scope) advance() { sc.move(0) }
+func (sc *scope) advance() { sc.word.Add(1 << writerBits) }
 
-func (sc *scope) beginWrite() { sc.move(1) }
-func (sc *scope) endWrite()   { sc.move(-1) }
-
-// move gives the scope a version that it never had, since all versions come
-// from one counter, and changes the number of writers.
-func (sc *scope) move(writers int) {
-	version := sc.tick.Add(1)
-	for {
-		old := sc.word.Load()
-		w := uint64(int(old&writerMask) + writers)
-		if sc.word.CompareAndSwap(old, version<<writerBits|w) {
-			return
-		}
-	}
-}
+// beginWrite and endWrite each give the scope a new version.
+func (sc *scope) beginWrite() { sc.word.Add(1<<writerBits + 1) }
+func (sc *scope) endWrite()   { sc.word.Add(1<<writerBits - 1) }
 
 // maxIdleScopes is how many named scopes without a session are remembered.
 // What was read in a forgotten one is never found again.
@@ -153,7 +140,6 @@ const maxIdleScopes = 1024
 
 // scopes finds scopes by name.
 type scopes struct {
-	tick   atomic.Uint64
 	lastID atomic.Uint64
 	public *scope // shared by all; see actions.Rule.Public
 	clock  *clock // of entries' ages
@@ -172,9 +158,7 @@ func newScopes(c *clock) *scopes {
 }
 
 func (s *scopes) make(name string) *scope {
-	sc := &scope{id: s.lastID.Add(1), name: name, tick: &s.tick, clock: s.clock}
-	sc.advance()
-	return sc
+	return &scope{id: s.lastID.Add(1), name: name, clock: s.clock}
 }
 
 // enter returns the scope for a new session. An empty name is a scope that
