@@ -34,6 +34,11 @@ type Environment[O any] struct {
 	// asked about. Nil: Rules suffice.
 	Policy func(State[O], Action) error
 
+	// Host names what a guess would ask, such as a web site's host: runs ahead
+	// at one host are bounded together. The empty name is not bounded. Nil:
+	// nothing is.
+	Host func(Action) string
+
 	// View shows an observation to predictors: hand it to theirs, as in
 	// draft.Lexical(env.View). A cache does not look. Nil: there is none.
 	View func(O) View

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/speccache/speccache-go/actions"
@@ -11,23 +12,16 @@ import (
 
 // consider runs a guess if nothing speaks against it.
 func (d *draft[O]) consider(p actions.Prediction) {
-	s := d.s
 	a, ok := d.admit(p)
 	if !ok {
 		return
 	}
-	rule := s.c.env.Rules[a.Name()]
-	if s.c.shadow() {
-		s.foresee(a, rule)
+	rule := d.s.c.env.Rules[a.Name()]
+	if d.s.c.shadow() {
+		d.s.foresee(a, rule)
 		return
 	}
-	if !s.c.permits.acquire(d.ctx, s, d.step) {
-		s.count(cCrowdedGuesses, 1)
-		return
-	}
-	if !d.launch(a, rule, p) {
-		s.c.permits.release(s)
-	}
+	d.launch(a, rule, p)
 }
 
 // admit resolves a guess and asks rules, policy and the cache about it.
@@ -43,10 +37,10 @@ func (d *draft[O]) admit(p actions.Prediction) (actions.Action, bool) {
 		}
 		a = resolved
 	}
-	if d.seen[a] {
+	if slices.Contains(d.seen, a) {
 		return a, false
 	}
-	d.seen[a] = true
+	d.seen = append(d.seen, a)
 	s.count(cGuesses, 1)
 	rule := s.c.env.Rules[a.Name()]
 	if rule.Effect != actions.ReadOnly || !rule.Ahead {
@@ -74,7 +68,7 @@ func (d *draft[O]) refuse(p actions.Prediction, why counter, err error, note fun
 	s := d.s
 	s.count(why, 1)
 	s.note(note)
-	ev := Event{Kind: EventRefused, Source: p.Source, Err: s.c.errText(err)}
+	ev := Event{Kind: EventRefused, Source: clip(p.Source, maxSource), Err: s.c.errText(err)}
 	s.c.describe(&ev, p.Action)
 	s.emit(ev)
 }
@@ -93,80 +87,111 @@ func (d *draft[O]) known(e *entry[O], f *flight[O], _ Reason) bool {
 	return e != nil || f != nil
 }
 
-// launch claims a guess and lets it go. The permit passes to the run; it
-// returns false if there is no run.
-func (d *draft[O]) launch(a actions.Action, rule actions.Rule, p actions.Prediction) bool {
+// launch starts a guess: first there must be room for it, then it claims its
+// key, then it goes.
+func (d *draft[O]) launch(a actions.Action, rule actions.Rule, p actions.Prediction) {
 	s := d.s
 	f := s.newFlight(s.keyOf(a, rule), rule)
 	f.guess = &guess{source: clip(p.Source, maxSource), rank: d.rank, step: d.step, steps: s.begun}
-	ctx, cancel := context.WithTimeout(d.base, s.c.cfg.AheadTimeout)
-	f.cancel, f.ended = cancel, ctx.Done()
+	if s.c.env.Host != nil {
+		f.host = s.c.env.Host(a)
+	}
+	f.ctx, f.cancel = context.WithCancelCause(d.base)
+	ok, limit := s.c.limiter.start(d.ctx, f)
+	if !ok {
+		if !s.reached(limit) {
+			s.count(cCrowdedGuesses, 1)
+		}
+		f.cancel(errGivenUp)
+		return
+	}
+	f.stamp = f.scope.stamp() // it may have had to wait
 	if !f.stamp.quiet() || d.ctx.Err() != nil {
 		s.count(cCrowdedGuesses, 1)
-		cancel()
-		return false
-	}
-	if !s.take(requestsAhead) {
-		cancel()
-		return false
+		d.drop(f)
+		return
 	}
 	if e, g := s.claim(f); d.known(e, g, "") {
-		s.giveBack(requestsAhead)
-		cancel()
-		return false
+		d.drop(f)
+		return
 	}
 	s.count(cSpeculated, 1)
 	s.tell(f, EventAhead)
-	s.c.permits.add(f)
-	if s.over() || s.c.shadow() || f.stamp != f.scope.stamp() {
+	if !s.wanted(f) {
 		f.giveUp() // whoever saw to that may not have seen f
 	}
 	d.runs.Go(func() error {
-		s.c.runAhead(ctx, f)
+		s.c.runAhead(f)
 		return nil // siblings go on, whatever happened
 	})
-	return true
+}
+
+// drop undoes the start of a run that there will not be.
+func (d *draft[O]) drop(f *flight[O]) {
+	d.s.c.limiter.cancel(f)
+	f.cancel(errGivenUp)
+}
+
+// wanted reports whether what f brings could be served to the session.
+func (s *Session[O]) wanted(f *flight[O]) bool {
+	return !s.over() && !s.c.shadow() && f.stamp == f.scope.stamp() && s.accept(f.key.version, s.id)
 }
 
 // runAhead runs a claimed guess. Its context has the values of the caller's
 // and an end of its own.
-func (c *Cache[O]) runAhead(ctx context.Context, f *flight[O]) {
-	run := func() (o O, err error) {
-		if ctx.Err() != nil { // before it started
-			return o, ctx.Err()
-		}
-		return f.session.execute(ctx, f.key.action, true)
+//
+// Goroutines begin with small stacks, and to let one grow costs as much as all
+// the rest: calls from here are kept flat.
+func (c *Cache[O]) runAhead(f *flight[O]) {
+	over := false
+	defer c.land(f, &over)
+	var o O
+	err := f.ctx.Err()
+	if err == nil { // else it has ended before it started
+		o, err = f.session.do(f.ctx, f.key.action)
 	}
-	try(run, func(e ending[O]) {
-		err := e.err
-		if e.panicked != nil {
-			err = fmt.Errorf("%w: %s", errAborted, textOf(e.panicked))
-		}
-		switch ctx.Err() {
-		case context.Canceled:
-			err = errGivenUp
-		case context.DeadlineExceeded:
-			err = errTooSlow
-		}
-		defer func() {
-			f.cancel()
-			c.permits.remove(f)
-			f.session.tell(f, EventLanded)
-		}()
-		c.settle(ctx, f, e.o, err)
-	})
+	over = true
+	c.settle(f.ctx, f, o, f.blame(err))
+}
+
+// land ends a run ahead, also while a panic or Goexit unwinds. It is a deferred
+// call.
+func (c *Cache[O]) land(f *flight[O], over *bool) {
+	defer c.landed(f)
+	if *over {
+		return
+	}
+	err := errAborted
+	if r := recover(); r != nil {
+		err = fmt.Errorf("%w: %s", errAborted, textOf(r))
+	}
+	var nothing O
+	c.settle(f.ctx, f, nothing, f.blame(err))
+}
+
+// blame returns the end of f's context, if that has come, for err.
+func (f *flight[O]) blame(err error) error {
+	if f.ctx.Err() != nil {
+		return context.Cause(f.ctx)
+	}
+	return err
+}
+
+func (c *Cache[O]) landed(f *flight[O]) {
+	f.cancel(errGivenUp)
+	c.limiter.end(f, f.bytes())
+	f.session.tell(f, EventLanded)
 }
 
 var (
 	errGivenUp = errors.New("speccache: the run ahead was given up")
-	errTooSlow = errors.New("speccache: the run ahead took longer than Config.AheadTimeout")
+	errTooSlow = fmt.Errorf("speccache: the run ahead took longer than Config.AheadTimeout: %w", context.DeadlineExceeded)
 )
 
 // countEnd counts a run ahead that has ended, before anybody is served by it.
-func (s *Session[O]) countEnd(f *flight[O], took time.Duration) {
-	f.took = took
+func (s *Session[O]) countEnd(f *flight[O]) {
 	s.count(cEnded, 1)
-	s.count(cEndedTime, int64(took))
+	s.count(cEndedTime, int64(f.took))
 	switch {
 	case f.entry == nil:
 		s.fellThrough(f)

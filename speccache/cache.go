@@ -22,10 +22,9 @@ type Cache[O any] struct {
 	mode    atomic.Int32
 	scopes  *scopes
 	store   *store[O]
-	permits *permits[O]
+	limiter *limiter[O]
 	latency latencies
 	events  *events // nil without a hook
-	meter   meter
 
 	lastSession atomic.Uint64
 
@@ -61,11 +60,10 @@ func New[O any](env actions.Environment[O], cfg Config[O]) (*Cache[O], error) {
 		clock:    clock{base: time.Now()},
 		plain:    env.Resolve == nil && env.Clone == nil,
 		store:    store,
-		permits:  newPermits[O](cfg.MaxAhead, cfg.MaxAheadSession),
 		events:   newEvents(cfg.OnEvent),
 		sessions: map[*Session[O]]struct{}{},
 	}
-	c.scopes = newScopes(&c.clock)
+	c.scopes, c.limiter = newScopes(&c.clock), newLimiter(cfg, &c.clock)
 	c.mode.Store(int32(cfg.Mode))
 	return c, nil
 }
@@ -146,7 +144,7 @@ func (c *Cache[O]) SetMode(m Mode) {
 			s.stopDrafts()
 		}
 	}
-	c.permits.each(func(f *flight[O]) { f.giveUp() })
+	c.limiter.each(func(f *flight[O]) { f.giveUp() })
 }
 
 func (c *Cache[O]) off() bool    { return Mode(c.mode.Load()) == Off }
@@ -199,6 +197,7 @@ func (c *Cache[O]) Close() error {
 		}
 		c.killAhead(func(*flight[O]) bool { return true })
 		c.work.Wait()
+		c.limiter.close()
 		c.store.close()
 		c.clock.close()
 		if c.events != nil {
@@ -223,9 +222,9 @@ func (c *Cache[O]) spawn(run func()) bool {
 // killAhead cancels the runs ahead that match, whether or not a target waits
 // for them: what they bring can't be served any more.
 func (c *Cache[O]) killAhead(match func(*flight[O]) bool) {
-	c.permits.each(func(f *flight[O]) {
+	c.limiter.each(func(f *flight[O]) {
 		if match(f) {
-			f.kill()
+			f.kill(errGivenUp)
 		}
 	})
 }

@@ -42,6 +42,7 @@ func (m Mode) String() string {
 const (
 	DefaultTopN         = 3
 	DefaultMaxAhead     = 64
+	DefaultMaxAheadHost = 6
 	DefaultAheadTimeout = 2 * time.Minute
 	DefaultMaxBytes     = 64 << 20
 )
@@ -71,8 +72,12 @@ type Config[O any] struct {
 	// reached, a newer guess takes the place of the oldest that nobody waits
 	// for. 0 means twice TopN, which leaves room for the stragglers of one
 	// step.
+	//
+	// MaxAheadHost bounds the runs ahead at one host, as Environment.Host names
+	// it, over all sessions. 0 means 6, which is what browsers do.
 	MaxAhead        int
 	MaxAheadSession int
+	MaxAheadHost    int
 
 	// AheadTimeout bounds a draft, and each run ahead. 0 means 2 minutes.
 	AheadTimeout time.Duration
@@ -127,6 +132,7 @@ func (cfg Config[O]) withDefaults() (Config[O], error) {
 	cfg.CacheLimits, cache = cfg.CacheLimits.withDefaults("CacheLimits", DefaultCacheLimits)
 	return cfg, errors.Join(session, scope, cache,
 		setDefault("MaxAhead", &cfg.MaxAhead, DefaultMaxAhead),
+		setDefault("MaxAheadHost", &cfg.MaxAheadHost, DefaultMaxAheadHost),
 		setDefault("MaxAheadSession", &cfg.MaxAheadSession, 2*cfg.TopN),
 		setDefault("AheadTimeout", &cfg.AheadTimeout, DefaultAheadTimeout),
 		setDefault("MaxBytes", &cfg.MaxBytes, DefaultMaxBytes),

@@ -64,6 +64,10 @@ type Event struct {
 	Usage actions.Usage
 	Class string
 
+	// Limit is the field of Config that was reached, such as
+	// "SessionLimits.DraftCalls".
+	Limit string
+
 	// Err is the failure of an action, a run ahead or a draft, or why a guess
 	// was refused. Texts of tools may hold what a user typed: without
 	// Config.ShowArgs it is only the error's type.

@@ -179,7 +179,7 @@ func (s *Session[O]) explainDrafts(st Stats, t trouble) (causes []string) {
 		causes = append(causes, fmt.Sprintf("%d of %s failed; the last: %s.", st.DraftsFailed, drafts, t.draft))
 	}
 	if st.Limited > 0 {
-		causes = append(causes, fmt.Sprintf("Guessing has ended: %s. Config has the limits.", t.limit))
+		causes = append(causes, fmt.Sprintf("Guessing has ended: %s.", t.limit))
 	}
 	if st.DraftsEmpty > 0 {
 		causes = append(causes, fmt.Sprintf("%d of %s had no guess. Does the view that the predictor gets have choices, "+

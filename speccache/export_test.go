@@ -39,7 +39,7 @@ func CheckStore[O any](t *testing.T, c *Cache[O]) {
 		assert.Equal(t, hash, e.key.hash())
 		assert.True(t, e.place.elem != nil || inMain[e], "%v is in no region", e.key.action)
 	}
-	for _, f := range s.flights.All() {
+	for _, f := range s.flights.all() {
 		assert.Fail(t, "a flight is left", "of %v", f.key.action)
 	}
 }

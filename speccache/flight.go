@@ -25,15 +25,18 @@ type flight[O any] struct {
 	guess   *guess // nil for a target's own run
 	started time.Duration
 
-	interest atomic.Int32       // of targets: see below
-	cancel   context.CancelFunc // of runs ahead
-	ended    <-chan struct{}    // of runs ahead: cancelled, or out of time
+	interest atomic.Int32 // of targets: see below
+
+	// Of runs ahead.
+	host   string
+	ctx    context.Context
+	cancel context.CancelCauseFunc
 
 	// Written once, before done is closed.
 	done  chan struct{}
 	entry *entry[O] // nil if there is nothing to serve
 	err   error
-	took  time.Duration // of runs ahead
+	took  time.Duration
 }
 
 // What targets have to do with a flight. A flight that was given up is never
@@ -57,19 +60,37 @@ func (f *flight[O]) join() bool {
 	return f.interest.CompareAndSwap(unjoined, joined) || f.interest.Load() == joined
 }
 
+// ended is closed when f is cancelled or out of time. A target's own run never
+// says so.
+func (f *flight[O]) ended() <-chan struct{} {
+	if f.ctx == nil {
+		return nil
+	}
+	return f.ctx.Done()
+}
+
+// bytes are what f has brought.
+func (f *flight[O]) bytes() int64 {
+	if f.entry == nil {
+		return 0
+	}
+	return f.entry.size
+}
+
 // giveUp cancels f unless somebody waits for it.
 func (f *flight[O]) giveUp() bool {
 	if !f.interest.CompareAndSwap(unjoined, givenUp) {
 		return false
 	}
-	f.cancel()
+	f.cancel(errGivenUp)
 	return true
 }
 
-// kill cancels f although somebody may wait for it: it can't be served.
-func (f *flight[O]) kill() {
+// kill cancels f although somebody may wait for it: it can't be served, or has
+// had its time.
+func (f *flight[O]) kill(why error) {
 	f.interest.Store(givenUp)
-	f.cancel()
+	f.cancel(why)
 }
 
 var errAborted = errors.New("speccache: the executor panicked or called runtime.Goexit")
@@ -79,38 +100,39 @@ var errAborted = errors.New("speccache: the executor panicked or called runtime.
 // anybody is told. Then those who wait wake up, whatever the environment's
 // functions do meanwhile.
 func (c *Cache[O]) settle(ctx context.Context, f *flight[O], o O, err error) {
-	took := c.now() - f.started
+	f.took = c.now() - f.started
 	f.err = errAborted // if a Goexit unwinds what follows
-	defer close(f.done)
-	defer c.conclude(f, took)
+	defer c.conclude(f)
 	if err == nil && ctx.Err() != nil {
 		// It ignored its end: what it returned may be half of something.
 		err = context.Cause(ctx)
 	}
 	if err == nil {
-		c.latency.observe(f.key.action.Name(), took)
-		f.entry, err = c.makeEntry(f, o, took)
+		c.latency.observe(f.key.action.Name(), f.took)
+		f.entry, err = c.makeEntry(f, o)
 	}
 	f.err = err
-}
-
-// conclude ends f's claim on its key, and counts f if it ran ahead.
-func (c *Cache[O]) conclude(f *flight[O], took time.Duration) {
-	defer c.store.release(f)
 	e := f.entry
-	kept := e != nil && !e.unkept && f.stamp.quiet() && f.stamp == f.scope.stamp() && c.store.publish(e)
-	if f.guess == nil {
+	if e == nil || e.unkept || !f.stamp.quiet() || f.stamp != f.scope.stamp() {
 		return
 	}
-	if kept {
+	if c.store.publish(e) && f.guess != nil {
 		f.scope.ledger.add(f.guess)
 	}
-	f.session.countEnd(f, took)
+}
+
+// conclude counts f if it ran ahead, ends its claim, and wakes who waits.
+func (c *Cache[O]) conclude(f *flight[O]) {
+	if f.guess != nil {
+		f.session.countEnd(f)
+	}
+	c.store.flights.release(f)
+	close(f.done)
 }
 
 // makeEntry asks the environment what it knows about an observation. What
 // panics there is not kept; the target has its observation all the same.
-func (c *Cache[O]) makeEntry(f *flight[O], o O, took time.Duration) (e *entry[O], err error) {
+func (c *Cache[O]) makeEntry(f *flight[O], o O) (e *entry[O], err error) {
 	e = &entry[O]{
 		key: f.key, stamp: f.stamp, scope: f.scope,
 		born: f.started, session: f.session.id, guess: f.guess,
@@ -136,7 +158,7 @@ func (c *Cache[O]) makeEntry(f *flight[O], o O, took time.Duration) (e *entry[O]
 	most := c.store.window.max + 1 // does not fit, and does not overflow
 	e.size = min(most, int64(max(0, c.sizeOf(o)))) + int64(len(f.key.action.Args())) + entryCost
 	if g := e.guess; g != nil {
-		g.took, g.size, g.reading = took, e.size, &e.reading
+		g.took, g.size, g.reading = f.took, e.size, &e.reading
 	} else {
 		e.reading.take(counted)
 	}
@@ -218,7 +240,7 @@ func (s *Session[O]) await(ctx context.Context, f *flight[O]) (beside *ending[O]
 	select {
 	case <-f.done:
 		return nil, nil
-	case <-f.ended: // nothing good will come of it, whenever it returns
+	case <-f.ended(): // nothing good will come of it, whenever it returns
 		return nil, nil
 	case <-ctx.Done():
 		return nil, waitError(ctx, f.key.action)

@@ -2,6 +2,7 @@ package speccache
 
 import (
 	"math"
+	"slices"
 	"sync"
 	"time"
 )
@@ -65,22 +66,27 @@ func (h *histogram) add(d time.Duration) {
 	h.total++
 }
 
-func bucket(d time.Duration) int {
-	if d <= firstEdge {
-		return 0
+// edges are the upper ends of the buckets; the last one has none.
+var edges = func() (list [len(histogram{}.counts) - 1]time.Duration) {
+	for i := range list {
+		list[i] = time.Duration(float64(firstEdge) * math.Pow(edgeGrowth, float64(i)))
 	}
-	b := int(math.Ceil(math.Log(float64(d)/float64(firstEdge)) / math.Log(edgeGrowth)))
-	return min(b, len(histogram{}.counts)-1)
+	return list
+}()
+
+func bucket(d time.Duration) int {
+	b, _ := slices.BinarySearch(edges[:], d)
+	return b
 }
 
 // quantile returns the upper edge of the bucket that holds the quantile.
 func (h *histogram) quantile(q float64) time.Duration {
 	rank := uint32(math.Ceil(q * float64(h.total)))
 	var seen uint32
-	for i, n := range h.counts {
-		if seen += n; seen >= rank {
-			return time.Duration(float64(firstEdge) * math.Pow(edgeGrowth, float64(i)))
+	for i := range edges {
+		if seen += h.counts[i]; seen >= rank {
+			return edges[i]
 		}
 	}
-	return time.Duration(float64(firstEdge) * math.Pow(edgeGrowth, float64(len(h.counts)-1)))
+	return time.Duration(edgeGrowth * float64(edges[len(edges)-1]))
 }

@@ -2,7 +2,8 @@ package speccache
 
 import (
 	"fmt"
-	"sync/atomic"
+	"math"
+	"strings"
 )
 
 // Limits are hard caps on what speculation may cost. When one is reached,
@@ -17,13 +18,16 @@ type Limits struct {
 	DraftTokens int64
 	// RequestsAhead is how many runs ahead may start.
 	RequestsAhead int64
+	// BytesAhead is what runs ahead may bring, as Environment.Size measures it.
+	// It is checked before each run, so that those in the air may exceed it.
+	BytesAhead int64
 }
 
 // Defaults of Config's limits.
 var (
-	DefaultSessionLimits = Limits{DraftCalls: 10_000, DraftTokens: 10_000_000, RequestsAhead: 30_000}
-	DefaultScopeLimits   = Limits{DraftCalls: 100_000, DraftTokens: 100_000_000, RequestsAhead: 300_000}
-	DefaultCacheLimits   = Limits{DraftCalls: 10_000_000, DraftTokens: 10_000_000_000, RequestsAhead: 30_000_000}
+	DefaultSessionLimits = Limits{DraftCalls: 10_000, DraftTokens: 10_000_000, RequestsAhead: 30_000, BytesAhead: 1 << 30}
+	DefaultScopeLimits   = Limits{DraftCalls: 100_000, DraftTokens: 100_000_000, RequestsAhead: 300_000, BytesAhead: 16 << 30}
+	DefaultCacheLimits   = Limits{DraftCalls: 10_000_000, DraftTokens: 10_000_000_000, RequestsAhead: 30_000_000, BytesAhead: 1 << 40}
 )
 
 func (l Limits) withDefaults(name string, d Limits) (Limits, error) {
@@ -35,6 +39,7 @@ func (l Limits) withDefaults(name string, d Limits) (Limits, error) {
 		{"DraftCalls", &l.DraftCalls, d.DraftCalls},
 		{"DraftTokens", &l.DraftTokens, d.DraftTokens},
 		{"RequestsAhead", &l.RequestsAhead, d.RequestsAhead},
+		{"BytesAhead", &l.BytesAhead, d.BytesAhead},
 	} {
 		if err := setDefault(name+"."+f.name, f.field, f.value); err != nil {
 			return l, err
@@ -50,83 +55,41 @@ const (
 	draftCalls resource = iota
 	draftTokens
 	requestsAhead
+	bytesAhead
 	resources
 )
 
-var resourceNames = [resources]string{"draft calls", "draft tokens", "requests ahead"}
+var resourceNames = [resources]string{"DraftCalls", "DraftTokens", "RequestsAhead", "BytesAhead"}
 
-func (l Limits) of(r resource) int64 {
-	return [resources]int64{l.DraftCalls, l.DraftTokens, l.RequestsAhead}[r]
-}
-
-// A meter counts what one owner has used.
-type meter struct {
-	used [resources]atomic.Int64
-	told [resources]atomic.Bool
-}
-
-// A limited meter is one of a session's three.
-type limited struct {
-	owner string
-	meter *meter
-	max   Limits
-}
-
-func (s *Session[O]) meters() [3]limited {
-	return [...]limited{
-		{"session", &s.meter, s.c.cfg.SessionLimits},
-		{"scope", &s.scope.meter, s.c.cfg.ScopeLimits},
-		{"cache", &s.c.meter, s.c.cfg.CacheLimits},
+func (l *Limits) of(r resource) int64 {
+	switch r {
+	case draftCalls:
+		return l.DraftCalls
+	case draftTokens:
+		return l.DraftTokens
+	case requestsAhead:
+		return l.RequestsAhead
 	}
+	return l.BytesAhead
 }
 
-// take takes one of a resource from all three meters, or from none.
-func (s *Session[O]) take(r resource) bool {
-	meters := s.meters()
-	for i, m := range meters {
-		if m.meter.used[r].Add(1) <= m.max.of(r) {
-			continue
-		}
-		for _, taken := range meters[:i+1] {
-			taken.meter.used[r].Add(-1)
-		}
-		s.reached(m, r)
+// maxUsed is what a counter says that would overflow.
+const maxUsed = math.MaxInt64 / 2
+
+// reached says that a limit is, the first time aloud. A nil limit is not.
+func (s *Session[O]) reached(l *limitReached) bool {
+	if l == nil {
 		return false
+	}
+	s.count(cLimited, 1)
+	name := resourceNames[l.resource]
+	text := fmt.Sprintf("the %s has reached its limit, %d %s", l.owner, l.max.of(l.resource), name)
+	s.note(func(t *trouble) { t.limit = fmt.Sprintf("%s (Config.%sLimits.%s)", text, title(l.owner), name) })
+	if l.first {
+		s.emit(Event{Kind: EventLimit, Limit: title(l.owner) + "Limits." + name, Err: text})
+		s.warn("limit reached: guessing ends", text)
 	}
 	return true
 }
 
-// giveBack undoes a take.
-func (s *Session[O]) giveBack(r resource) {
-	for _, m := range s.meters() {
-		m.meter.used[r].Add(-1)
-	}
-}
-
-// exhausted reports whether none of a resource is left.
-func (s *Session[O]) exhausted(r resource) bool {
-	for _, m := range s.meters() {
-		if m.meter.used[r].Load() >= m.max.of(r) {
-			s.reached(m, r)
-			return true
-		}
-	}
-	return false
-}
-
-func (s *Session[O]) useTokens(n int64) {
-	for _, m := range s.meters() {
-		m.meter.used[draftTokens].Add(n)
-	}
-}
-
-// reached says that a limit is, the first time aloud.
-func (s *Session[O]) reached(m limited, r resource) {
-	s.count(cLimited, 1)
-	text := fmt.Sprintf("the %s has used its %d %s", m.owner, m.max.of(r), resourceNames[r])
-	s.note(func(t *trouble) { t.limit = text })
-	if m.meter.told[r].CompareAndSwap(false, true) {
-		s.emit(Event{Kind: EventLimit, Err: text})
-		s.warn("limit reached: guessing ends", text)
-	}
-}
+func title(owner string) string { return strings.ToUpper(owner[:1]) + owner[1:] }

@@ -91,12 +91,10 @@ func (s *Session[O]) took(e *entry[O]) (ahead bool) {
 
 // lookFurther is Lookup for what is not simply there.
 func (s *Session[O]) lookFurther(a actions.Action) (Entry[O], Reason) {
-	s.mu.Lock()
-	s.refs++
-	state := s.state()
-	s.mu.Unlock()
-	defer s.release()
 	if s.c.env.Resolve != nil {
+		s.mu.Lock()
+		state := s.state()
+		s.mu.Unlock()
 		resolved, err := s.c.env.Resolve(state, a)
 		if err != nil {
 			s.count(cUnresolved, 1)

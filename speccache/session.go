@@ -26,25 +26,24 @@ type Session[O any] struct {
 	begun    *atomic.Int64 // steps; beyond all once the session is closed
 	closed   atomic.Bool
 
-	ahead int // runs ahead; guarded by permits.mu
-	meter meter
+	account account // guarded by limiter.mu
 
 	undeclared atomic.Pointer[[]string] // names that were met; replaced, never changed
 
 	// mu guards what follows. No user code runs under it.
 	mu       sync.Mutex
-	refs     int                    // the open session, its calls, and its drivers
-	counted  bool                   // handed over to the cache
-	steps    []actions.Step[O]      // what states show
-	shared   bool                   // there may be states that share it
-	open     int                    // calls of Do that have not returned
-	pending  []*call[O]             // the step's calls, in call order
-	spare    []*call[O]             // of earlier steps, to be used again
-	drafts   map[*draft[O]]struct{} // asked about the present step
-	asking   int                    // predictors that have not returned
-	waiting  context.Context        // of a draft that waits for one of them; nil if none does
-	failing  map[uint64]failure     // by key hash: guesses that ran ahead in vain
-	foreseen map[uint64]foreseen    // by key hash: guesses in Shadow mode
+	refs     int                 // the open session, its calls, and its drivers
+	counted  bool                // handed over to the cache
+	steps    []actions.Step[O]   // what states show
+	shared   bool                // there may be states that share it
+	open     int                 // calls of Do that have not returned
+	pending  []*call[O]          // the step's calls, in call order
+	spare    []*call[O]          // of earlier steps, to be used again
+	drafts   []*draft[O]         // asked about the present step
+	asking   int                 // predictors that have not returned
+	waiting  context.Context     // of a draft that waits for one of them; nil if none does
+	failing  map[uint64]failure  // by key hash: guesses that ran ahead in vain; see failures
+	foreseen map[uint64]foreseen // by key hash: guesses in Shadow mode
 	trouble  trouble
 }
 
@@ -88,10 +87,10 @@ func (s *Session[O]) begin(asked time.Duration) *call[O] {
 
 // nextStep stops the drafts about the present step. mu is held.
 func (s *Session[O]) nextStep() {
-	for d := range s.drafts {
+	for _, d := range s.drafts {
 		d.stop()
 	}
-	clear(s.drafts)
+	s.drafts = nil
 	if s.waiting != nil {
 		s.count(cDraftsSkipped, 1)
 		s.waiting = nil
@@ -226,7 +225,7 @@ func (s *Session[O]) SetModelVersion(version string) {
 		return
 	}
 	if !next.first {
-		s.c.permits.each(func(f *flight[O]) {
+		s.c.limiter.each(func(f *flight[O]) {
 			if f.session == s {
 				f.giveUp()
 			}
@@ -271,7 +270,7 @@ func (s *Session[O]) Close() error {
 		return nil
 	}
 	s.stopDrafts()
-	s.c.permits.each(func(f *flight[O]) {
+	s.c.limiter.each(func(f *flight[O]) {
 		if f.session == s {
 			f.giveUp()
 		}
@@ -284,10 +283,10 @@ func (s *Session[O]) Close() error {
 func (s *Session[O]) stopDrafts() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for d := range s.drafts {
+	for _, d := range s.drafts {
 		d.stop()
 	}
-	clear(s.drafts)
+	s.drafts = nil
 	s.waiting = nil
 }
 
@@ -344,11 +343,15 @@ func (s *Session[O]) execute(ctx context.Context, a actions.Action, ahead bool) 
 // since is the time since a moment of the cache's clock.
 func (s *Session[O]) since(moment time.Duration) time.Duration { return s.c.now() - moment }
 
-// report tells how an action of the target ended.
+// report tells how an action of the target ended. Without a hook nothing of an
+// event is made: it would be the largest thing on the stack.
 func (s *Session[O]) report(r *Result[O], err error) {
-	if s.c.events == nil {
-		return
+	if s.c.events != nil {
+		s.emitAction(r, err)
 	}
+}
+
+func (s *Session[O]) emitAction(r *Result[O], err error) {
 	ev := Event{
 		Kind: EventAction, Outcome: r.Outcome, Reason: r.Reason, Ahead: r.Ahead,
 		Revision: r.Revision, Waited: r.Waited, Hidden: r.Hidden, Err: s.c.errText(err),
@@ -359,9 +362,12 @@ func (s *Session[O]) report(r *Result[O], err error) {
 
 // tell tells of a run ahead.
 func (s *Session[O]) tell(f *flight[O], kind EventKind) {
-	if s.c.events == nil {
-		return
+	if s.c.events != nil {
+		s.emitRun(f, kind)
 	}
+}
+
+func (s *Session[O]) emitRun(f *flight[O], kind EventKind) {
 	ev := Event{Kind: kind, Source: f.guess.source, Rank: f.guess.rank, Took: f.took, Err: s.c.errText(f.err)}
 	s.c.describe(&ev, f.key.action)
 	s.emit(ev)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/speccache/speccache-go/actions"
@@ -28,8 +29,8 @@ type draft[O any] struct {
 
 	// Of the driver's goroutine alone.
 	runs   errgroup.Group
-	seen   map[actions.Action]bool // resolved actions
-	rank   int                     // guesses that rules and policy let pass
+	seen   []actions.Action // resolved
+	rank   int              // guesses that rules and policy let pass
 	yields int
 	said   bool // it has made a guess, whatever became of it
 	usage  actions.Usage
@@ -56,7 +57,7 @@ func (s *Session[O]) startDraft(ctx context.Context) {
 	}
 	state := s.state()
 	s.mu.Unlock()
-	if busy || s.exhausted(draftTokens) || s.exhausted(requestsAhead) || !s.take(draftCalls) {
+	if busy || s.reached(s.c.limiter.ask(s)) {
 		return
 	}
 	d := s.newDraft(ctx, state, s.c.cfg.TopN)
@@ -67,7 +68,7 @@ func (s *Session[O]) startDraft(ctx context.Context) {
 	}
 	d.predicted = true
 	if !d.start() { // the target has acted: nobody was asked
-		s.giveBack(draftCalls)
+		s.c.limiter.unask(s)
 	}
 }
 
@@ -99,9 +100,9 @@ func (s *Session[O]) newDraft(ctx context.Context, state actions.State[O], topN 
 		state: state,
 		step:  s.begun.Load(),
 		topN:  topN,
-		base:  context.WithoutCancel(ctx),
-		seen:  map[actions.Action]bool{},
 	}
+	call := actions.Call{Scope: s.scope.name, Session: s.id, Ahead: true}
+	d.base = actions.WithCall(context.WithoutCancel(ctx), call)
 	d.ctx, d.stop = context.WithTimeout(d.base, s.c.cfg.AheadTimeout)
 	return d
 }
@@ -117,10 +118,7 @@ func (d *draft[O]) start() bool {
 		s.count(cCrowdedGuesses, 1)
 	}
 	if current {
-		if s.drafts == nil {
-			s.drafts = map[*draft[O]]struct{}{}
-		}
-		s.drafts[d] = struct{}{}
+		s.drafts = append(s.drafts, d)
 		s.refs++
 		if d.predicted {
 			s.asking++
@@ -168,7 +166,13 @@ func (d *draft[O]) conclude(err error, took time.Duration) {
 	case !d.said:
 		s.count(cDraftsEmpty, 1)
 	}
-	s.emit(Event{Kind: EventDraft, Took: took, Err: s.c.errText(err), Usage: d.usage, Class: class})
+	if s.c.events != nil {
+		d.emit(err, class, took)
+	}
+}
+
+func (d *draft[O]) emit(err error, class string, took time.Duration) {
+	d.s.emit(Event{Kind: EventDraft, Took: took, Err: d.s.c.errText(err), Usage: d.usage, Class: class})
 }
 
 // leave says that the predictor has returned, and starts the draft that had to
@@ -177,7 +181,9 @@ func (d *draft[O]) leave() {
 	d.stop()
 	s := d.s
 	s.mu.Lock()
-	delete(s.drafts, d)
+	if i := slices.Index(s.drafts, d); i >= 0 {
+		s.drafts = slices.Delete(s.drafts, i, i+1)
+	}
 	var waiting context.Context
 	if d.predicted {
 		s.asking--
@@ -189,8 +195,8 @@ func (d *draft[O]) leave() {
 	}
 }
 
-// guess ranges over the guesses until there are enough, they end, or the target
-// acts. After the last one it still listens for what they cost. It returns the
+// guess ranges over the guesses until they end, or the target acts. When there
+// are enough it still listens for what they cost. It returns the
 // first error that they came with.
 func (d *draft[O]) guess() (err error) {
 	defer func() {
@@ -206,10 +212,7 @@ func (d *draft[O]) guess() (err error) {
 		if d.ctx.Err() != nil {
 			break
 		}
-		guess := failure == nil && p.Action != (actions.Action{})
-		if guess && d.rank >= d.topN {
-			break // there are enough
-		}
+		guess := failure == nil && p.Action != (actions.Action{}) && d.rank < d.topN
 		if failure != nil && err == nil {
 			err = failure
 		}
@@ -224,11 +227,18 @@ func (d *draft[O]) guess() (err error) {
 	return err
 }
 
+// plausible is a figure as one model call can have it: servers say what they
+// like, and one absurd number must not end the speculation of all.
+func plausible(n int) int { return min(max(0, n), 1<<24) }
+
 // spent counts what a draft says that it has cost.
 func (d *draft[O]) spent(u actions.Usage) {
+	if u == (actions.Usage{}) {
+		return
+	}
 	u = actions.Usage{
-		Calls: max(0, u.Calls), PromptTokens: max(0, u.PromptTokens),
-		CachedTokens: max(0, u.CachedTokens), OutputTokens: max(0, u.OutputTokens),
+		Calls: plausible(u.Calls), PromptTokens: plausible(u.PromptTokens),
+		CachedTokens: plausible(u.CachedTokens), OutputTokens: plausible(u.OutputTokens),
 	}
 	d.usage.Calls += u.Calls
 	d.usage.PromptTokens += u.PromptTokens
@@ -239,5 +249,5 @@ func (d *draft[O]) spent(u actions.Usage) {
 	s.count(cPromptTokens, int64(u.PromptTokens))
 	s.count(cCachedTokens, int64(u.CachedTokens))
 	s.count(cOutputTokens, int64(u.OutputTokens))
-	s.useTokens(int64(u.PromptTokens) + int64(u.OutputTokens))
+	s.c.limiter.use(s, draftTokens, int64(u.PromptTokens)+int64(u.OutputTokens))
 }

@@ -83,11 +83,11 @@ func (e *entry[O]) gone() {
 // admission and eviction go by frequency. Each entry leaves the index once, by
 // identity: whatever has replaced it there stays.
 type store[O any] struct {
-	// Both maps go by the key's hash. Where two keys share one, the second is
-	// not kept and not shared while the first is there: that costs a run, and
-	// needs no list in each place.
+	// Index and flights go by the key's hash. Where two keys share one, the
+	// second is not kept and not shared while the first is there: that costs a
+	// run, and needs no list in each place.
 	index   *xsync.Map[uint64, *entry[O]]
-	flights *xsync.Map[uint64, *flight[O]]
+	flights flights[O]
 	window  window[O]
 	drops   [dropReasons]atomic.Uint64
 
@@ -120,7 +120,7 @@ const (
 const meanSize = 8 << 10
 
 func newStore[O any](maxBytes int64) (*store[O], error) {
-	s := &store[O]{index: xsync.NewMap[uint64, *entry[O]](), flights: xsync.NewMap[uint64, *flight[O]]()}
+	s := &store[O]{index: xsync.NewMap[uint64, *entry[O]]()}
 	s.window.max = max(1, maxBytes/4)
 	mainBytes := max(1, maxBytes-s.window.max)
 	main, err := ristretto.NewCache(&ristretto.Config[uint64, *entry[O]]{
@@ -154,7 +154,7 @@ func (s *store[O]) find(scope uint64, v modelVersion, a actions.Action) *entry[O
 
 // flying returns the run for a key that can be joined, if there is one.
 func (s *store[O]) flying(k *key) *flight[O] {
-	if f, ok := s.flights.Load(k.hash()); ok && f.key == *k && f.joinable() {
+	if f := s.flights.find(k); f != nil && f.joinable() {
 		return f
 	}
 	return nil
@@ -165,31 +165,25 @@ func (s *store[O]) flying(k *key) *flight[O] {
 // per key follows from all claims of a key being made one after the other, and
 // from a result being found before the claim on it ends.
 func (s *store[O]) claim(f *flight[O], now time.Duration) (e *entry[O], g *flight[O]) {
-	s.flights.Compute(f.key.hash(), func(old *flight[O], ok bool) (*flight[O], xsync.ComputeOp) {
-		switch {
-		case ok && old.key != f.key:
-			return old, xsync.CancelOp
-		case ok && old.joinable():
-			g = old
-			return old, xsync.CancelOp
-		}
-		if have := s.find(f.key.scope, f.key.version, f.key.action); have != nil && have.why(now) == "" {
-			e = have
-			return old, xsync.CancelOp
-		}
-		return f, xsync.UpdateOp
-	})
-	return e, g
-}
-
-// release ends f's claim on its key, if it has it.
-func (s *store[O]) release(f *flight[O]) {
-	s.flights.Compute(f.key.hash(), func(old *flight[O], ok bool) (*flight[O], xsync.ComputeOp) {
-		if ok && old == f {
-			return nil, xsync.DeleteOp
-		}
-		return old, xsync.CancelOp
-	})
+	hash := f.key.hash()
+	shard := s.flights.of(hash)
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	old := shard.flying[hash]
+	if old != nil && old.key != f.key {
+		return nil, nil // f is not shared
+	}
+	if old != nil && old.joinable() {
+		return nil, old
+	}
+	if e = s.find(f.key.scope, f.key.version, f.key.action); e != nil && e.why(now) == "" {
+		return e, nil
+	}
+	if shard.flying == nil {
+		shard.flying = map[uint64]*flight[O]{}
+	}
+	shard.flying[hash] = f
+	return nil, nil
 }
 
 // publish makes e findable, and reports whether it is. An entry whose run

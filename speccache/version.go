@@ -84,8 +84,7 @@ type scope struct {
 
 	dead atomic.Bool // nothing can be found in it any more
 
-	ahead int // runs ahead; guarded by permits.mu
-	meter meter
+	account account // guarded by limiter.mu
 
 	ledger ledger // of what ran ahead
 
@@ -106,15 +105,12 @@ const maxSeen = 8
 func (sc *scope) saw(m modelVersion) {
 	for {
 		old := sc.seen.Load()
-		var list []modelVersion
-		if old != nil {
-			list = *old
-		}
+		list := sc.versions()
 		if slices.Contains(list, m) {
 			return
 		}
-		list = append(slices.Clone(list[max(0, len(list)-maxSeen+1):]), m)
-		if sc.seen.CompareAndSwap(old, &list) {
+		next := append(slices.Clone(list[max(0, len(list)-maxSeen+1):]), m)
+		if sc.seen.CompareAndSwap(old, &next) {
 			return
 		}
 	}
