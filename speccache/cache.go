@@ -175,6 +175,7 @@ func (c *Cache[O]) Stats() Stats {
 	st.Entries = c.store.index.Size()
 	st.WindowBytes = c.store.window.used()
 	st.Drops = c.store.dropStats()
+	st.Mended = c.store.main.mended.Load()
 	if c.events != nil {
 		st.EventsDropped = c.events.dropped.Load()
 	}
@@ -198,7 +199,7 @@ func (c *Cache[O]) Close() error {
 		c.killAhead(func(*flight[O]) bool { return true })
 		c.work.Wait()
 		c.limiter.close()
-		c.store.close()
+		c.store.main.close()
 		c.clock.close()
 		if c.events != nil {
 			c.events.close()

@@ -1,35 +1,39 @@
 package speccache
 
 import (
-	"container/list"
 	"testing"
 
 	"github.com/speccache/speccache-go/actions"
 	"github.com/stretchr/testify/assert"
 )
 
-type listOf = list.List
-
-// Settle waits until ristretto has worked through what it was offered.
-func Settle[O any](c *Cache[O]) { c.store.main.Wait() }
+// Settle waits until ristretto has worked through what it was offered, and
+// compares it with the index.
+func Settle[O any](c *Cache[O]) {
+	checked := make(chan struct{})
+	if c.store.main.push(task[O]{checked: checked}) {
+		<-checked
+	}
+}
 
 // CheckStore checks what must hold of a store at rest: the window's bytes are
 // those of its entries, and the index leads to each; whatever the index leads to is in the window, in
 // ristretto, or both have let go of it; no flight is left.
 func CheckStore[O any](t *testing.T, c *Cache[O]) {
 	t.Helper()
+	Settle(c)
+	assert.Zero(t, c.Stats().Mended)
 	s := c.store
 	inMain := map[*entry[O]]bool{}
-	s.main.IterValues(func(e *entry[O]) bool {
+	s.main.cache.IterValues(func(e *entry[O]) bool {
 		inMain[e] = true
 		return false
 	})
 	s.window.mu.Lock()
 	defer s.window.mu.Unlock()
 	var bytes int64
-	for _, list := range []*listOf{&s.window.unread, &s.window.recent} {
-		for el := list.Front(); el != nil; el = el.Next() {
-			e := el.Value.(*entry[O])
+	for _, list := range []*queue[O]{&s.window.unread, &s.window.recent} {
+		for e := list.first; e != nil; e = e.place.next {
 			bytes += e.size
 			assert.Same(t, e, s.find(e.key.scope, e.key.version, e.key.action), "the index does not lead to %v, which is in the window", e.key.action)
 		}
@@ -37,7 +41,7 @@ func CheckStore[O any](t *testing.T, c *Cache[O]) {
 	assert.Equal(t, bytes, s.window.bytes, "bytes of the window")
 	for hash, e := range s.index.All() {
 		assert.Equal(t, hash, e.key.hash())
-		assert.True(t, e.place.elem != nil || inMain[e], "%v is in no region", e.key.action)
+		assert.True(t, e.place.in != nil || inMain[e], "%v is in no region", e.key.action)
 	}
 	for _, f := range s.flights.all() {
 		assert.Fail(t, "a flight is left", "of %v", f.key.action)
@@ -49,7 +53,7 @@ func InWindow[O any](c *Cache[O], s *Session[O], a actions.Action) bool {
 	e := c.store.find(s.scope.id, s.versions.Load().current, a)
 	c.store.window.mu.Lock()
 	defer c.store.window.mu.Unlock()
-	return e != nil && e.place.elem != nil
+	return e != nil && e.place.in != nil
 }
 
 // Counted returns how many sessions are counted apart from their cache.

@@ -172,6 +172,9 @@ type Stats struct {
 	Entries     int
 	WindowBytes int64
 	Drops       DropStats
+	// Mended is how often index and main region were found to differ. Anything
+	// but 0 is a fault of this package: please report it.
+	Mended int64
 	// EventsDropped were more than OnEvent could take.
 	EventsDropped int64
 }

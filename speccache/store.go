@@ -1,12 +1,9 @@
 package speccache
 
 import (
-	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/dgraph-io/ristretto/v2"
 	"github.com/puzpuzpuz/xsync/v4"
 	"github.com/speccache/speccache-go/actions"
 )
@@ -47,11 +44,14 @@ type entry[O any] struct {
 
 	session uint64 // that ran it
 	size    int64
-	place   place       // guarded by window.mu
+	place   place[O]    // guarded by window.mu
 	unkept  bool        // only for who waits for the run
+	offered bool        // of the main region's goroutine: ristretto has or had it
 	read    atomic.Bool // lately, as a sample of the readings shows
 
-	_ [16]byte // to 192 bytes, if O is a pointer or a string: a multiple of 64
+	replaced atomic.Bool // by a newer one
+
+	_ [8]byte // to 192 bytes, if O is a pointer or a string: a multiple of 64
 }
 
 // entryCost is what an entry holds beside its observation: itself and its
@@ -82,6 +82,8 @@ func (e *entry[O]) gone() {
 // what leaves the window is offered to ristretto, the main region, whose
 // admission and eviction go by frequency. Each entry leaves the index once, by
 // identity: whatever has replaced it there stays.
+//
+// Readers go through the index and wait for nobody.
 type store[O any] struct {
 	// Index and flights go by the key's hash. Where two keys share one, the
 	// second is not kept and not shared while the first is there: that costs a
@@ -89,17 +91,8 @@ type store[O any] struct {
 	index   *xsync.Map[uint64, *entry[O]]
 	flights flights[O]
 	window  window[O]
+	main    *region[O]
 	drops   [dropReasons]atomic.Uint64
-
-	// reads are hashes of what was read lately, a sample of them: ristretto is
-	// told when there is something to admit, which is when it asks itself what
-	// is popular. Readers overwrite what is not told in time.
-	reads [64]atomic.Uint64
-
-	// mainMu lets main be closed: publishers share it, Close has it alone.
-	// Readers never call main.
-	mainMu sync.RWMutex
-	main   *ristretto.Cache[uint64, *entry[O]] // nil once closed
 }
 
 // dropReason says why a finished observation was not kept.
@@ -115,30 +108,17 @@ const (
 	dropReasons
 )
 
-// meanSize is what an observation is taken to hold when ristretto's counters
-// are sized: smaller ones only make its frequencies less exact.
-const meanSize = 8 << 10
-
-func newStore[O any](maxBytes int64) (*store[O], error) {
-	s := &store[O]{index: xsync.NewMap[uint64, *entry[O]]()}
+func newStore[O any](maxBytes int64) (s *store[O], err error) {
+	s = &store[O]{index: xsync.NewMap[uint64, *entry[O]]()}
 	s.window.max = max(1, maxBytes/4)
-	mainBytes := max(1, maxBytes-s.window.max)
-	main, err := ristretto.NewCache(&ristretto.Config[uint64, *entry[O]]{
-		NumCounters:        max(1024, 10*mainBytes/meanSize),
-		MaxCost:            mainBytes,
-		BufferItems:        64,
-		IgnoreInternalCost: true, // size has entryCost in it
-		// Freshness is the entry's own affair: nothing here has a TTL.
-		TtlTickerDurationInSec: 3600,
-		OnEvict:                func(i *ristretto.Item[*entry[O]]) { s.drop(i.Value, dropEvicted) },
-		OnReject:               func(i *ristretto.Item[*entry[O]]) { s.drop(i.Value, dropRejected) },
-		OnExit:                 func(e *entry[O]) { s.drop(e, dropCollided) },
-	})
-	if err != nil {
-		return nil, fmt.Errorf("speccache: main region: %w", err)
-	}
-	s.main = main
-	return s, nil
+	s.main, err = newRegion(s, max(1, maxBytes-s.window.max))
+	return s, err
+}
+
+// leadsTo reports whether e is what its key leads to.
+func (s *store[O]) leadsTo(e *entry[O]) bool {
+	now, ok := s.index.Load(e.key.hash())
+	return ok && now == e
 }
 
 // find returns the entry of a key, if there is one. It is the only part of the
@@ -210,13 +190,23 @@ func (s *store[O]) publish(e *entry[O]) bool {
 		published = true
 		return e, xsync.UpdateOp
 	})
-	if published {
-		s.offer(s.window.add(e, replaced))
+	if !published {
+		return false
 	}
 	if replaced != nil {
+		replaced.replaced.Store(true)
 		replaced.gone()
 	}
-	return published
+	left, again := s.window.add(e, replaced)
+	for _, old := range left {
+		if !s.main.push(task[O]{entry: old}) {
+			s.drop(old, dropBusy)
+		}
+	}
+	if again {
+		s.main.push(task[O]{entry: replaced, replaced: true})
+	}
+	return true
 }
 
 // drop takes e out of the index, if it is still what its key leads to.
@@ -234,55 +224,12 @@ func (s *store[O]) drop(e *entry[O], why dropReason) {
 	e.gone()
 }
 
-// offer hands what has left the window to the main region.
-func (s *store[O]) offer(entries []*entry[O]) {
-	for _, e := range entries {
-		if e.scope.dead.Load() {
-			s.drop(e, dropDead)
-		} else if !s.set(e) {
-			s.drop(e, dropBusy)
-		}
-	}
-}
-
-func (s *store[O]) set(e *entry[O]) bool {
-	s.mainMu.RLock()
-	defer s.mainMu.RUnlock()
-	if s.main == nil {
-		return false
-	}
-	s.tell()
-	return s.main.Set(e.key.hash(), e, e.size)
-}
-
 // sample notes that e was read, for both regions. It never waits.
 func (s *store[O]) sample(e *entry[O], n uint64) {
 	if !e.read.Load() {
 		e.read.Store(true)
 	}
-	s.reads[n%uint64(len(s.reads))].Store(e.key.hash())
-}
-
-// tell tells ristretto what was read. mainMu is held.
-func (s *store[O]) tell() {
-	for i := range s.reads {
-		if s.reads[i].Load() == 0 {
-			continue
-		}
-		if hash := s.reads[i].Swap(0); hash != 0 {
-			s.main.Get(hash)
-		}
-	}
-}
-
-// close ends the main region's goroutines. It is idempotent.
-func (s *store[O]) close() {
-	s.mainMu.Lock()
-	defer s.mainMu.Unlock()
-	if s.main != nil {
-		s.main.Close()
-		s.main = nil
-	}
+	s.main.sample(e.key.hash(), n)
 }
 
 func (s *store[O]) dropStats() DropStats {

@@ -138,6 +138,7 @@ func TestWhatAClosedPrivateScopeReadIsLetGo(t *testing.T) {
 	for i := range 20 {
 		must(t, s, get(i))
 	}
+	speccache.Settle(c)
 	assert.EqualValues(t, 5, c.Stats().Drops.Other)
 }
 

@@ -1,9 +1,6 @@
 package speccache
 
-import (
-	"container/list"
-	"sync"
-)
+import "sync"
 
 // A window holds what is recent. A result is safe in it until the target has
 // had the chance to read it: what leaves first is what has been read or was
@@ -11,42 +8,77 @@ import (
 type window[O any] struct {
 	max int64
 
-	// mu guards the lists, bytes, and the field place of every entry. It is
+	// mu guards the queues, bytes, and the field place of every entry. It is
 	// held for list operations only, and taken inside no other lock.
 	mu     sync.Mutex
 	bytes  int64
-	unread list.List // of *entry[O], oldest first
-	recent list.List // of *entry[O], oldest first
+	unread queue[O]
+	recent queue[O]
+}
+
+// A queue lists entries, oldest first.
+type queue[O any] struct {
+	first, last *entry[O]
+	len         int
 }
 
 // place is where in the window an entry is.
-type place struct {
-	list *list.List
-	elem *list.Element
-	left bool // it has been in the window, or never needs to be
+type place[O any] struct {
+	in         *queue[O]
+	prev, next *entry[O]
+	left       bool // it has been in the window, or never needs to be
+}
+
+func (q *queue[O]) push(e *entry[O]) {
+	e.place = place[O]{in: q, prev: q.last}
+	if q.last != nil {
+		q.last.place.next = e
+	} else {
+		q.first = e
+	}
+	q.last = e
+	q.len++
+}
+
+func (q *queue[O]) remove(e *entry[O]) {
+	prev, next := e.place.prev, e.place.next
+	if prev != nil {
+		prev.place.next = next
+	} else {
+		q.first = next
+	}
+	if next != nil {
+		next.place.prev = prev
+	} else {
+		q.last = prev
+	}
+	e.place = place[O]{}
+	q.len--
 }
 
 // add puts e into the window and takes old out of it, which e replaces and
-// which may be nil. It returns what had to leave to make room.
-func (w *window[O]) add(e, old *entry[O]) (left []*entry[O]) {
+// which may be nil. It returns what had to leave to make room, and whether old
+// had left before.
+func (w *window[O]) add(e, old *entry[O]) (left []*entry[O], oldLeft bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if old != nil {
+		oldLeft = old.place.left
 		w.unlink(old)
 	}
 	if e.place.left { // replaced by a still newer one meanwhile
-		return nil
+		return nil, oldLeft
 	}
-	l := &w.recent
 	if e.reading.open() {
-		l = &w.unread
+		w.unread.push(e)
+	} else {
+		w.recent.push(e)
 	}
-	e.place = place{list: l, elem: l.PushBack(e)}
 	w.bytes += e.size
 	for w.bytes > w.max {
 		left = append(left, w.pop())
 	}
-	return left
+	return left, oldLeft
 }
 
 // pop takes out the entry whose turn it is. Readers only leave a mark: what was
@@ -54,7 +86,7 @@ func (w *window[O]) add(e, old *entry[O]) (left []*entry[O]) {
 // comes now.
 func (w *window[O]) pop() *entry[O] {
 	e := w.next()
-	for range w.unread.Len() + w.recent.Len() { // each mark is good for one turn
+	for range w.unread.len + w.recent.len { // each mark is good for one turn
 		if !w.renew(e) {
 			break
 		}
@@ -64,8 +96,8 @@ func (w *window[O]) pop() *entry[O] {
 	return e
 }
 
-// How many places of the unread list are looked at for one that need not be
-// there any more: when there are others to choose from, and when not.
+// How many places of the unread are looked at for one that need not be there
+// any more: when there are others to choose from, and when not.
 const (
 	lookShort = 16
 	lookLong  = 1024
@@ -73,38 +105,38 @@ const (
 
 func (w *window[O]) next() *entry[O] {
 	look := lookShort
-	if w.recent.Len() == 0 {
+	if w.recent.len == 0 {
 		look = lookLong
 	}
-	for el := w.unread.Front(); el != nil && look > 0; el = el.Next() {
-		if e := el.Value.(*entry[O]); !e.reading.open() || !e.guess.expected() {
+	for e := w.unread.first; e != nil && look > 0; e = e.place.next {
+		if !e.reading.open() || !e.guess.expected() {
 			return e
 		}
 		look--
 	}
-	if first := w.recent.Front(); first != nil {
-		return first.Value.(*entry[O])
+	if w.recent.first != nil {
+		return w.recent.first
 	}
-	return w.unread.Front().Value.(*entry[O])
+	return w.unread.first
 }
 
 // renew makes e the newest of what was read, if it was.
 func (w *window[O]) renew(e *entry[O]) bool {
-	firstRead := e.place.list == &w.unread && !e.reading.open()
+	firstRead := e.place.in == &w.unread && !e.reading.open()
 	if marked := e.read.Swap(false); !marked && !firstRead {
 		return false
 	}
-	e.place.list.Remove(e.place.elem)
-	e.place = place{list: &w.recent, elem: w.recent.PushBack(e)}
+	e.place.in.remove(e)
+	w.recent.push(e)
 	return true
 }
 
 func (w *window[O]) unlink(e *entry[O]) {
-	if e.place.elem != nil {
-		e.place.list.Remove(e.place.elem)
+	if e.place.in != nil {
+		e.place.in.remove(e)
 		w.bytes -= e.size
 	}
-	e.place = place{left: true}
+	e.place = place[O]{left: true}
 }
 
 func (w *window[O]) used() int64 {

@@ -1,0 +1,216 @@
+package speccache
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/dgraph-io/ristretto/v2"
+)
+
+// A region is the main one: ristretto, which keeps what is popular of what the
+// window lets go of, and the one goroutine that talks to it. Nobody else does,
+// so that no target ever waits for ristretto, mutations of a key are in order
+// with a Wait between them, and Close needs to count no callers.
+type region[O any] struct {
+	store  *store[O]
+	cache  *ristretto.Cache[uint64, *entry[O]]
+	reads  [64]atomic.Uint64 // see sample
+	mended atomic.Int64
+
+	wake       chan struct{}
+	stop, done chan struct{}
+
+	// mu guards what follows, for as long as it takes to append.
+	mu   sync.Mutex
+	todo []task[O]
+	over bool
+
+	// Of the goroutine alone.
+	dirty   bool // something was mutated, and not waited for
+	offered int  // since the last check
+}
+
+// A task is to keep an entry that has left the window, or to let go of one that
+// was replaced, or else to check.
+type task[O any] struct {
+	entry    *entry[O]
+	replaced bool
+	checked  chan<- struct{}
+}
+
+// maxTodo is how many entries may wait to be offered; then they are dropped.
+const maxTodo = 4096
+
+// checkEvery is after how many offers region and index are compared.
+const checkEvery = 1 << 15
+
+// meanSize is what an observation is taken to hold when ristretto's counters
+// are sized: smaller ones only make its frequencies less exact.
+const meanSize = 8 << 10
+
+func newRegion[O any](s *store[O], maxBytes int64) (*region[O], error) {
+	cache, err := ristretto.NewCache(&ristretto.Config[uint64, *entry[O]]{
+		NumCounters:        max(1024, 10*maxBytes/meanSize),
+		MaxCost:            maxBytes,
+		BufferItems:        64,
+		IgnoreInternalCost: true, // size has entryCost in it
+		// Freshness is the entry's own affair: nothing here has a TTL.
+		TtlTickerDurationInSec: 3600,
+		OnEvict:                func(i *ristretto.Item[*entry[O]]) { s.drop(i.Value, dropEvicted) },
+		OnReject:               func(i *ristretto.Item[*entry[O]]) { s.drop(i.Value, dropRejected) },
+		OnExit:                 func(e *entry[O]) { s.drop(e, dropCollided) },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("speccache: main region: %w", err)
+	}
+	r := &region[O]{
+		store: s, cache: cache,
+		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
+	}
+	go r.run()
+	return r, nil
+}
+
+// push hands a task to the goroutine. It never waits, and reports false if an
+// entry can't be kept.
+func (r *region[O]) push(t task[O]) bool {
+	r.mu.Lock()
+	full := len(r.todo) >= maxTodo && t.entry != nil && !t.replaced
+	if r.over || full {
+		r.mu.Unlock()
+		return false
+	}
+	r.todo = append(r.todo, t)
+	first := len(r.todo) == 1
+	r.mu.Unlock()
+	if first {
+		select {
+		case r.wake <- struct{}{}:
+		default:
+		}
+	}
+	return true
+}
+
+// sample notes that something was read. Ristretto is told when there is
+// something to admit, which is when it asks itself what is popular; readers
+// overwrite what is not told in time.
+func (r *region[O]) sample(hash, n uint64) { r.reads[n%uint64(len(r.reads))].Store(hash) }
+
+func (r *region[O]) run() {
+	defer close(r.done)
+	for {
+		select {
+		case <-r.stop:
+			return
+		case <-r.wake:
+		}
+		r.mu.Lock()
+		list := r.todo
+		r.todo = nil
+		r.mu.Unlock()
+		r.tell()
+		for _, t := range list {
+			r.do(t)
+		}
+	}
+}
+
+func (r *region[O]) do(t task[O]) {
+	switch {
+	case t.entry == nil:
+		r.check()
+		close(t.checked)
+	case t.replaced:
+		r.remove(t.entry)
+	default:
+		r.offer(t.entry)
+	}
+}
+
+// tell tells ristretto what was read.
+func (r *region[O]) tell() {
+	for i := range r.reads {
+		if r.reads[i].Load() == 0 {
+			continue
+		}
+		if hash := r.reads[i].Swap(0); hash != 0 {
+			r.cache.Get(hash)
+		}
+	}
+}
+
+func (r *region[O]) offer(e *entry[O]) {
+	switch {
+	case !r.store.leadsTo(e):
+		return
+	case e.scope.dead.Load():
+		r.store.drop(e, dropDead)
+		return
+	}
+	e.offered, r.dirty = true, true
+	if !r.cache.Set(e.key.hash(), e, e.size) {
+		e.offered = false
+		r.store.drop(e, dropBusy)
+	}
+	if r.offered++; r.offered >= checkEvery {
+		r.check()
+	}
+}
+
+// remove takes e out of ristretto, if it is there.
+func (r *region[O]) remove(e *entry[O]) {
+	if !e.offered {
+		return
+	}
+	r.sync()
+	hash := e.key.hash()
+	if held, ok := r.cache.Get(hash); ok && held == e {
+		r.cache.Del(hash)
+		r.dirty = true
+		r.sync()
+	}
+}
+
+// sync waits until ristretto has worked through what it was given.
+func (r *region[O]) sync() {
+	if r.dirty {
+		r.cache.Wait()
+		r.dirty = false
+	}
+}
+
+// check compares ristretto with the index, and mends what differs: an entry
+// that one has and the other has not. There should never be any.
+func (r *region[O]) check() {
+	r.offered = 0
+	r.sync()
+	held := map[*entry[O]]bool{}
+	r.cache.IterValues(func(e *entry[O]) (stop bool) {
+		held[e] = true
+		return false
+	})
+	for e := range held {
+		if !e.replaced.Load() && !r.store.leadsTo(e) {
+			r.mended.Add(1)
+			r.remove(e)
+		}
+	}
+	for _, e := range r.store.index.All() {
+		if e.offered && !held[e] && r.store.leadsTo(e) {
+			r.mended.Add(1)
+			r.store.drop(e, dropEvicted)
+		}
+	}
+}
+
+// close ends the goroutine, and ristretto's. It is called once.
+func (r *region[O]) close() {
+	r.mu.Lock()
+	r.over, r.todo = true, nil
+	r.mu.Unlock()
+	close(r.stop)
+	<-r.done
+	r.cache.Close()
+}
