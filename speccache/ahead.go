@@ -11,63 +11,67 @@ import (
 )
 
 // consider runs a guess if nothing speaks against it.
-func (d *draft[O]) consider(p actions.Prediction) {
-	a, ok := d.admit(p)
-	if !ok {
-		return
-	}
-	rule := d.s.c.env.Rules[a.Name()]
-	if d.s.c.shadow() {
+func (d *draft[O]) consider(p *actions.Prediction) {
+	now := d.s.c.now()
+	a, rule, ok := d.admit(p, now)
+	switch {
+	case !ok:
+	case d.s.c.shadow():
 		d.s.foresee(a, rule)
-		return
+	default:
+		d.launch(a, rule, p.Source, now)
 	}
-	d.launch(a, rule, p)
 }
 
 // admit resolves a guess and asks rules, policy and the cache about it.
-func (d *draft[O]) admit(p actions.Prediction) (actions.Action, bool) {
-	s, a := d.s, p.Action
+func (d *draft[O]) admit(p *actions.Prediction, now time.Duration) (a actions.Action, rule actions.Rule, ok bool) {
+	s := d.s
+	a = p.Action
 	if s.c.env.Resolve != nil {
 		resolved, err := s.c.env.Resolve(d.state, a)
 		if err != nil {
 			s.count(cGuesses, 1)
 			text := brief(err)
 			d.refuse(p, cUnresolvedGuesses, err, func(t *trouble) { t.guess = text })
-			return a, false
+			return a, rule, false
 		}
 		a = resolved
 	}
 	if slices.Contains(d.seen, a) {
-		return a, false
+		return a, rule, false
 	}
 	d.seen = append(d.seen, a)
 	s.count(cGuesses, 1)
-	rule := s.c.env.Rules[a.Name()]
+	rule = s.c.env.Rules[a.Name()]
 	if rule.Effect != actions.ReadOnly || !rule.Ahead {
-		d.refuse(p, cUndeclaredGuesses, ErrNotAhead, func(t *trouble) { t.notAhead = a.Name() })
-		return a, false
+		name := a.Name()
+		d.refuse(p, cUndeclaredGuesses, ErrNotAhead, func(t *trouble) { t.notAhead = name })
+		return a, rule, false
 	}
 	if s.c.env.Policy != nil {
 		if err := s.c.env.Policy(d.state, a); err != nil {
 			text := brief(err)
 			d.refuse(p, cRefusedGuesses, err, func(t *trouble) { t.policy = text })
-			return a, false
+			return a, rule, false
 		}
 	}
 	id := s.keyOf(a, rule)
 	if s.failedLately(id, s.scopeOf(rule)) {
 		s.count(cFailingGuesses, 1)
-		return a, false
+		return a, rule, false
 	}
 	d.rank++
-	return a, !d.known(s.lookup(id, rule, s.c.now()))
+	return a, rule, !d.known(s.present(&id, now))
 }
 
 // refuse counts and tells why a guess does not run.
-func (d *draft[O]) refuse(p actions.Prediction, why counter, err error, note func(*trouble)) {
+func (d *draft[O]) refuse(p *actions.Prediction, why counter, err error, note func(*trouble)) {
 	s := d.s
 	s.count(why, 1)
 	s.note(note)
+	if s.c.events == nil {
+		return
+	}
 	ev := Event{Kind: EventRefused, Source: clip(p.Source, maxSource), Err: s.c.errText(err)}
 	s.c.describe(&ev, p.Action)
 	s.emit(ev)
@@ -77,7 +81,7 @@ func (d *draft[O]) refuse(p actions.Prediction, why counter, err error, note fun
 var ErrNotAhead = errors.New("speccache: its rule does not let it run ahead")
 
 // known reports whether a guess needs no run, and counts it.
-func (d *draft[O]) known(e *entry[O], f *flight[O], _ Reason) bool {
+func (d *draft[O]) known(e *entry[O], f *flight[O]) bool {
 	switch {
 	case e != nil:
 		d.s.count(cResidentGuesses, 1)
@@ -89,30 +93,16 @@ func (d *draft[O]) known(e *entry[O], f *flight[O], _ Reason) bool {
 
 // launch starts a guess: first there must be room for it, then it claims its
 // key, then it goes.
-func (d *draft[O]) launch(a actions.Action, rule actions.Rule, p actions.Prediction) {
+func (d *draft[O]) launch(a actions.Action, rule actions.Rule, source string, now time.Duration) {
 	s := d.s
-	f := s.newFlight(s.keyOf(a, rule), rule)
-	f.guess = &guess{source: clip(p.Source, maxSource), rank: d.rank, step: d.step, steps: s.begun}
+	f := s.newFlight(s.keyOf(a, rule), rule, now)
+	f.guess = &guess{source: clip(source, maxSource), rank: d.rank, step: d.step, steps: s.begun}
 	if s.c.env.Host != nil {
 		f.host = s.c.env.Host(a)
 	}
 	f.ctx, f.cancel = context.WithCancelCause(d.base)
-	ok, limit := s.c.limiter.start(d.ctx, f)
-	if !ok {
-		if !s.reached(limit) {
-			s.count(cCrowdedGuesses, 1)
-		}
+	if !d.place(f) {
 		f.cancel(errGivenUp)
-		return
-	}
-	f.stamp = f.scope.stamp() // it may have had to wait
-	if !f.stamp.quiet() || d.ctx.Err() != nil {
-		s.count(cCrowdedGuesses, 1)
-		d.drop(f)
-		return
-	}
-	if e, g := s.claim(f); d.known(e, g, "") {
-		d.drop(f)
 		return
 	}
 	s.count(cSpeculated, 1)
@@ -126,10 +116,26 @@ func (d *draft[O]) launch(a actions.Action, rule actions.Rule, p actions.Predict
 	})
 }
 
-// drop undoes the start of a run that there will not be.
-func (d *draft[O]) drop(f *flight[O]) {
-	d.s.c.limiter.cancel(f)
-	f.cancel(errGivenUp)
+// place takes the room that f needs, and its key.
+func (d *draft[O]) place(f *flight[O]) bool {
+	s := d.s
+	if ok, limit := s.c.limiter.start(d.ctx, f); !ok {
+		if !s.reached(limit) {
+			s.count(cCrowdedGuesses, 1)
+		}
+		return false
+	}
+	f.stamp = f.scope.stamp() // it may have had to wait
+	if !f.stamp.quiet() || d.ctx.Err() != nil {
+		s.count(cCrowdedGuesses, 1)
+		s.c.limiter.cancel(f)
+		return false
+	}
+	if d.known(s.claim(f)) {
+		s.c.limiter.cancel(f)
+		return false
+	}
+	return true
 }
 
 // wanted reports whether what f brings could be served to the session.
@@ -239,11 +245,15 @@ func (s *Session[O]) avoid(f *flight[O]) {
 		s.failing = map[uint64]failure{}
 	}
 	s.failing[f.key.hash()] = failure{f.stamp, s.c.now()}
+	s.failed.Store(true)
 }
 
 // failedLately goes by hash: two keys that share one share their failures,
 // which does no harm for a minute.
 func (s *Session[O]) failedLately(id key, sc *scope) bool {
+	if !s.failed.Load() {
+		return false
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f, ok := s.failing[id.hash()]

@@ -256,7 +256,7 @@ func (s *Session[O]) race(ctx context.Context, f *flight[O]) *ending[O] {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ended := make(chan ending[O], 1)
-	beside := s.newFlight(f.key, f.rule)
+	beside := s.newFlight(f.key, f.rule, s.c.now())
 	run := func() (O, error) { return s.execute(ctx, f.key.action, false) }
 	started := s.c.spawn(func() {
 		try(run, func(e ending[O]) {

@@ -162,6 +162,7 @@ func (l *limiter[O]) start(ctx context.Context, f *flight[O]) (ok bool, reached 
 		case <-freed:
 		case <-ctx.Done():
 		}
+		f.started = l.clock.now()
 	}
 }
 
@@ -191,7 +192,6 @@ func (l *limiter[O]) add(f *flight[O]) {
 		}
 		at.runs++
 	}
-	f.started = l.clock.now()
 	l.list = append(l.list, f)
 	l.flying.Add(1)
 	if l.timer == nil {

@@ -1,7 +1,6 @@
 package speccache
 
 import (
-	"cmp"
 	"time"
 
 	"github.com/speccache/speccache-go/actions"
@@ -114,14 +113,13 @@ func (s *Session[O]) lookFurther(a actions.Action) (Entry[O], Reason) {
 	}
 	now := s.c.now()
 	id := s.keyOf(a, rule)
-	e, _, reason := s.lookup(id, rule, now)
-	if e != nil {
+	if e := s.ready(id.scope, id.action, now); e != nil {
 		var o O
 		if s.c.copyTo(&o, e.observation) {
 			return Entry[O]{o, s.took(e), e}, ""
 		}
 	}
-	reason = cmp.Or(reason, ReasonAbsent)
+	reason := s.whyNot(id, rule, now)
 	s.countMiss(reason)
 	return Entry[O]{}, reason
 }

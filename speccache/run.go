@@ -176,11 +176,12 @@ func (s *Session[O]) read(ctx context.Context, k *call[O], r *Result[O], rule ac
 		return s.bypass(ctx, k, r, ReasonBypass)
 	}
 	id := s.keyOf(r.Action, rule)
-	e, f, reason := s.lookup(id, rule, k.asked)
-	r.Reason = reason
+	e, f := s.present(&id, k.asked)
+	r.Reason = ReasonAbsent
 	var own *flight[O]
 	if e == nil && f == nil {
-		own = s.newFlight(id, rule)
+		r.Reason = s.whyNot(id, rule, k.asked)
+		own = s.newFlight(id, rule, s.c.now())
 		e, f = s.claim(own)
 	}
 	if e != nil && s.serve(k, r, e) {
@@ -194,7 +195,7 @@ func (s *Session[O]) read(ctx context.Context, k *call[O], r *Result[O], rule ac
 		// It failed, which says nothing about a run of the target's own.
 	}
 	if e != nil || f != nil {
-		own = s.newFlight(id, rule)
+		own = s.newFlight(id, rule, s.c.now())
 		s.claim(own)
 	}
 	return s.runOwn(ctx, k, r, own)
@@ -221,35 +222,48 @@ func (s *Session[O]) scopeOf(rule actions.Rule) *scope {
 }
 
 // newFlight makes a run of a read that begins now.
-func (s *Session[O]) newFlight(id key, rule actions.Rule) *flight[O] {
+func (s *Session[O]) newFlight(id key, rule actions.Rule, now time.Duration) *flight[O] {
 	sc := s.scopeOf(rule)
 	sc.saw(id.version)
 	return &flight[O]{
 		key: id, scope: sc, session: s, rule: rule,
 		stamp:   sc.stamp(),
-		started: s.c.now(),
+		started: now,
 		done:    make(chan struct{}),
 	}
 }
 
-// lookup returns an entry that may be served now, or else a flight that may be
-// joined, or else neither. Without an entry there is a reason.
-func (s *Session[O]) lookup(id key, rule actions.Rule, now time.Duration) (e *entry[O], f *flight[O], reason Reason) {
-	if e = s.ready(id.scope, id.action, now); e != nil {
-		return e, nil, ""
+// present returns an entry that may be served now, or else a flight that may be
+// joined, or else neither.
+func (s *Session[O]) present(id *key, now time.Duration) (*entry[O], *flight[O]) {
+	if e := s.ready(id.scope, id.action, now); e != nil {
+		return e, nil
 	}
+	if f := s.c.store.flying(id); f != nil && s.accept(id.version, f.session.id) {
+		return nil, f
+	}
+	if !s.versions.Load().first {
+		return nil, nil
+	}
+	unset := *id
+	unset.version = unsetVersion
+	if f := s.c.store.flying(&unset); f != nil && s.accept(unsetVersion, f.session.id) {
+		return nil, f
+	}
+	return nil, nil
+}
+
+// whyNot returns the reason why there is nothing to serve.
+func (s *Session[O]) whyNot(id key, rule actions.Rule, now time.Duration) (reason Reason) {
 	for _, id.version = range [...]modelVersion{id.version, unsetVersion} {
 		if e := s.c.store.find(id.scope, id.version, id.action); e != nil && s.accept(id.version, e.session) {
 			reason = cmp.Or(e.why(now), reason)
 		}
-		if g := s.c.store.flying(&id); f == nil && g != nil && s.accept(id.version, g.session.id) {
-			f = g
-		}
 	}
-	if f == nil && reason == "" && s.readForAnother(id, rule) {
+	if reason == "" && s.readForAnother(id, rule) {
 		reason = ReasonModelVersion
 	}
-	return nil, f, cmp.Or(reason, ReasonAbsent)
+	return cmp.Or(reason, ReasonAbsent)
 }
 
 // readForAnother reports whether an action was read for a model version that
@@ -269,7 +283,7 @@ func (s *Session[O]) claim(f *flight[O]) (*entry[O], *flight[O]) {
 	if !f.stamp.quiet() {
 		return nil, nil
 	}
-	return s.c.store.claim(f, s.c.now())
+	return s.c.store.claim(f, f.started)
 }
 
 // serve hands an entry to the target that was there when it asked. It fails

@@ -28,6 +28,7 @@ type Session[O any] struct {
 
 	account account // guarded by limiter.mu
 
+	failed     atomic.Bool              // failing is not empty
 	undeclared atomic.Pointer[[]string] // names that were met; replaced, never changed
 
 	// mu guards what follows. No user code runs under it.
@@ -42,7 +43,7 @@ type Session[O any] struct {
 	drafts   []*draft[O]         // asked about the present step
 	asking   int                 // predictors that have not returned
 	waiting  context.Context     // of a draft that waits for one of them; nil if none does
-	failing  map[uint64]failure  // by key hash: guesses that ran ahead in vain; see failures
+	failing  map[uint64]failure  // by key hash: guesses that ran ahead in vain
 	foreseen map[uint64]foreseen // by key hash: guesses in Shadow mode
 	trouble  trouble
 }

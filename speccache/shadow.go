@@ -48,7 +48,7 @@ func (s *Session[O]) watch(ctx context.Context, k *call[O], r *Result[O], rule a
 	resident := s.ready(id.scope, id.action, k.asked)
 	at, guessed := s.recall(id, rule)
 	r.Reason = ReasonMode
-	own := s.newFlight(id, rule)
+	own := s.newFlight(id, rule, s.c.now())
 	err := s.runOwn(ctx, k, r, own)
 	switch {
 	case err != nil:

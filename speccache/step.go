@@ -218,7 +218,7 @@ func (d *draft[O]) guess() (err error) {
 		}
 		if guess {
 			d.said = true
-			d.consider(p)
+			d.consider(&p)
 		}
 		if d.yields++; d.yields >= guessesPerN*d.topN {
 			break // it is talking nonsense
