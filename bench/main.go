@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -44,6 +45,35 @@ func (e *usageError) Unwrap() error { return e.err }
 
 func usagef(format string, args ...any) error {
 	return &usageError{err: fmt.Errorf(format, args...)}
+}
+
+// parse parses a command's arguments, which are flags only. Asked for help it
+// prints usage and the flags.
+func parse(fs *flag.FlagSet, usage string, args []string, stdout io.Writer) error {
+	fs.SetOutput(io.Discard) // the error says it all
+	switch err := fs.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprint(stdout, usage)
+		fs.SetOutput(stdout)
+		fs.PrintDefaults()
+		return err
+	case err != nil:
+		return usagef("%w", err)
+	case fs.NArg() > 0:
+		return usagef("unexpected argument %q", fs.Arg(0))
+	}
+	return nil
+}
+
+// A tabler is a report.
+type tabler interface{ WriteTable(io.Writer) error }
+
+// show prints a report as a table, or as one JSON object.
+func show(stdout io.Writer, report tabler, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(stdout).Encode(report)
+	}
+	return report.WriteTable(stdout)
 }
 
 func main() {
