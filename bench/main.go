@@ -25,6 +25,9 @@ type command struct {
 
 var commands = []command{
 	{"replay", "agents walk recorded sites, with and without speculation", runReplay},
+	{"lookup", "what a lookup costs, beside the bare Get of other caches", runLookup},
+	{"overhead", "what a session adds to an action, and a step to its goroutines", runOverhead},
+	{"scale", "what open sessions cost", runScale},
 }
 
 // A usageError is the caller's mistake. Its text ends with where to read how
