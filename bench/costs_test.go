@@ -56,11 +56,25 @@ func TestScalePrintsOneJSONObjectWithTheFieldsOfTheContract(t *testing.T) {
 	}
 }
 
+func TestHitRatioPrintsOneJSONObjectWithARowForEachTraceAndSize(t *testing.T) {
+	r := printed(t, "hitratio", "-requests", "200", "-seeds", "1", "-entries", "20")
+	assert.ElementsMatch(t, []string{
+		"rows", "worst_vs_ristretto", "worst_vs_otter", "requests", "seeds", "entry_bytes",
+	}, fieldsOf(r))
+	rows, ok := r["rows"].([]any)
+	require.True(t, ok)
+	require.NotEmpty(t, rows)
+	row, ok := rows[0].(map[string]any)
+	require.True(t, ok)
+	assert.ElementsMatch(t, []string{"trace", "capacity", "speccache", "ristretto", "otter", "lru"}, fieldsOf(row))
+}
+
 func TestTheMeasurementsPrintTables(t *testing.T) {
 	for text, args := range map[string][]string{
 		"A/A":                  {"lookup", "-rounds", "1"},
 		"step / skeleton":      {"overhead", "-rounds", "1"},
 		"growth, last / first": {"scale", "-rounds", "1", "-sessions", "2"},
+		"lead over ristretto":  {"hitratio", "-requests", "200", "-seeds", "1", "-entries", "20"},
 	} {
 		code, stdout, stderr := call(t, args...)
 		assert.Zero(t, code, stderr)
@@ -74,6 +88,9 @@ func TestAWrongCallOfAMeasurementEndsWithStatus2AndSaysWhy(t *testing.T) {
 		"-rounds 0: want":             {"overhead", "-rounds", "0"},
 		"want whole numbers above 0":  {"scale", "-sessions", "100,x"},
 		"-sessions: want whole":       {"scale", "-sessions", ""},
+		"-entries: want whole":        {"hitratio", "-entries", "0"},
+		"entries of 100 bytes":        {"hitratio", "-size", "100"},
+		"0 requests":                  {"hitratio", "-requests", "0"},
 		"unexpected argument \"x\"":   {"lookup", "x"},
 		"flag provided but not defin": {"scale", "-cpu", "1"},
 	} {
@@ -86,7 +103,7 @@ func TestAWrongCallOfAMeasurementEndsWithStatus2AndSaysWhy(t *testing.T) {
 }
 
 func TestTheMeasurementsHaveHelp(t *testing.T) {
-	for _, name := range []string{"lookup", "overhead", "scale"} {
+	for _, name := range []string{"lookup", "overhead", "scale", "hitratio"} {
 		code, stdout, stderr := call(t, name, "-h")
 		assert.Zero(t, code, name)
 		assert.Empty(t, stderr, name)

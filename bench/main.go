@@ -28,6 +28,7 @@ var commands = []command{
 	{"lookup", "what a lookup costs, beside the bare Get of other caches", runLookup},
 	{"overhead", "what a session adds to an action, and a step to its goroutines", runOverhead},
 	{"scale", "what open sessions cost", runScale},
+	{"hitratio", "how much of what was read is found again, beside other caches", runHitRatio},
 }
 
 // A usageError is the caller's mistake. Its text ends with where to read how
