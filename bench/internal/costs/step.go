@@ -43,8 +43,9 @@ func newStepper(maxBytes int64, size func(*page) int) (*stepper, error) {
 	st := &stepper{ran: make(chan struct{}, 1)}
 	cfg := config()
 	cfg.MaxBytes = maxBytes
+	var guesses iter.Seq2[actions.Prediction, error] = st.predict // made once: it counts as the step's otherwise
 	cfg.Predictor = func(context.Context, actions.State[*page]) iter.Seq2[actions.Prediction, error] {
-		return st.predict
+		return guesses
 	}
 	var err error
 	st.cache, err = speccache.New(actions.Environment[*page]{Do: st.run, Rules: rules, Size: size}, cfg)
