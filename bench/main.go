@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -24,6 +25,10 @@ type command struct {
 
 var commands = []command{
 	{"replay", "agents walk recorded sites, with and without speculation", runReplay},
+	{"lookup", "what a lookup costs, beside the bare Get of other caches", runLookup},
+	{"overhead", "what a session adds to an action, and a step to its goroutines", runOverhead},
+	{"scale", "what open sessions cost", runScale},
+	{"hitratio", "how much of what was read is found again, beside other caches", runHitRatio},
 }
 
 // A usageError is the caller's mistake. Its text ends with where to read how
@@ -44,6 +49,35 @@ func (e *usageError) Unwrap() error { return e.err }
 
 func usagef(format string, args ...any) error {
 	return &usageError{err: fmt.Errorf(format, args...)}
+}
+
+// parse parses a command's arguments, which are flags only. Asked for help it
+// prints usage and the flags.
+func parse(fs *flag.FlagSet, usage string, args []string, stdout io.Writer) error {
+	fs.SetOutput(io.Discard) // the error says it all
+	switch err := fs.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprint(stdout, usage)
+		fs.SetOutput(stdout)
+		fs.PrintDefaults()
+		return err
+	case err != nil:
+		return usagef("%w", err)
+	case fs.NArg() > 0:
+		return usagef("unexpected argument %q", fs.Arg(0))
+	}
+	return nil
+}
+
+// A tabler is a report.
+type tabler interface{ WriteTable(io.Writer) error }
+
+// show prints a report as a table, or as one JSON object.
+func show(stdout io.Writer, report tabler, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(stdout).Encode(report)
+	}
+	return report.WriteTable(stdout)
 }
 
 func main() {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -46,10 +45,7 @@ func runReplay(ctx context.Context, args []string, stdout, stderr io.Writer) err
 	if err != nil {
 		return fmt.Errorf("replay: %w", err)
 	}
-	if f.json {
-		return json.NewEncoder(stdout).Encode(report)
-	}
-	return report.WriteTable(stdout)
+	return show(stdout, report, f.json)
 }
 
 // longRun is from how long on a run says at its start how long it takes.
@@ -58,19 +54,11 @@ const longRun = 5 * time.Second
 func parseReplay(args []string, stdout io.Writer) (*replayFlags, error) {
 	f := &replayFlags{cfg: replay.DefaultConfig()}
 	fs := flag.NewFlagSet("replay", flag.ContinueOnError)
-	fs.SetOutput(io.Discard) // the error says it all
 	f.define(fs)
-	switch err := fs.Parse(args); {
-	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprint(stdout, replayUsage)
-		fs.SetOutput(stdout)
-		fs.PrintDefaults()
+	if err := parse(fs, replayUsage, args, stdout); err != nil {
 		return nil, err
-	case err != nil:
-		return nil, usagef("%w", err)
-	case fs.NArg() > 0:
-		return nil, usagef("unexpected argument %q", fs.Arg(0))
-	case (f.items == "") != (f.sites == ""):
+	}
+	if (f.items == "") != (f.sites == "") {
 		return nil, usagef("-items and -sites belong together")
 	}
 	return f, nil

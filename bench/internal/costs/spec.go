@@ -1,0 +1,170 @@
+package costs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/speccache/speccache-go/actions"
+	"github.com/speccache/speccache-go/speccache"
+)
+
+// What a visit and a download bring.
+const (
+	visitBytes    = 1 << 10
+	downloadBytes = 64 << 10
+)
+
+// open makes a cache with a session for each goroutine, in one scope.
+func open(cpus int) (c *speccache.Cache[*page], sessions []*speccache.Session[*page], err error) {
+	cfg := config()
+	cfg.MaxAheadSession = speccache.DefaultMaxAhead // guesses of one call all run at once
+	env := actions.Environment[*page]{
+		Rules: rules,
+		Do: func(_ context.Context, a actions.Action) (*page, error) {
+			if a.Name() == download {
+				return &page{bytes: downloadBytes}, nil
+			}
+			return &page{bytes: visitBytes}, nil
+		},
+		Size: func(p *page) int { return p.bytes },
+	}
+	if c, err = speccache.New(env, cfg); err != nil {
+		return nil, nil, err
+	}
+	for range cpus {
+		sessions = append(sessions, c.Open(speccache.SessionConfig[*page]{Scope: "bench"}))
+	}
+	return c, sessions, nil
+}
+
+// residentAndMiss makes a reader of what was read before, and one of what
+// nobody has run, from one cache.
+func residentAndMiss(ctx context.Context, cpus int) ([]reader, func(), error) {
+	c, sessions, err := open(cpus)
+	if err != nil {
+		return nil, func() {}, err
+	}
+	done := func() { c.Close() }
+	if err := fill(ctx, sessions[0]); err != nil {
+		return nil, done, err
+	}
+	hot, absent := orders(visits(0, HotKeys), cpus), orders(visits(HotKeys, HotKeys), cpus)
+	return []reader{
+		{name: resident, pass: func(g int) (wrong int) {
+			s := sessions[g]
+			for _, a := range hot[g] {
+				if _, reason := s.Lookup(a); reason != "" {
+					wrong++
+				}
+			}
+			return wrong
+		}},
+		{name: miss, pass: func(g int) (wrong int) {
+			s := sessions[g]
+			for _, a := range absent[g] {
+				if _, reason := s.Lookup(a); reason == "" {
+					wrong++
+				}
+			}
+			return wrong
+		}},
+	}, done, nil
+}
+
+// fill reads the hot actions. As in a cache at work, a quarter of them stays in
+// the window, and the others have been pushed out of it.
+func fill(ctx context.Context, s *speccache.Session[*page]) error {
+	hot := visits(0, HotKeys)
+	list := slices.Clone(hot[:HotKeys*3/4])
+	for i := range speccache.DefaultMaxBytes / 4 / downloadBytes {
+		list = append(list, action(download, i))
+	}
+	for _, a := range append(list, hot[HotKeys*3/4:]...) {
+		if _, err := s.Do(ctx, a); err != nil {
+			return err
+		}
+	}
+	for _, a := range hot {
+		if e, reason := s.Lookup(a); reason != "" || e.Ahead {
+			return errNotFilled
+		}
+	}
+	return nil
+}
+
+// stagedGuesses makes a reader of what has just run ahead and was never read.
+func stagedGuesses(_ context.Context, cpus int) ([]reader, func(), error) {
+	c, sessions, err := open(cpus)
+	if err != nil {
+		return nil, func() {}, err
+	}
+	// Each can be read first by one session only.
+	guesses, mine := make([][]actions.Action, cpus), make([][]actions.Action, cpus)
+	for g := range cpus {
+		guesses[g] = visits(g*HotKeys, HotKeys)
+		mine[g] = orders(visits(g*HotKeys, HotKeys), 1)[0]
+	}
+	read := reader{
+		name: staged,
+		prepare: func(ctx context.Context) error {
+			sessions[0].Advance() // hides those of the last time
+			for g, s := range sessions {
+				if err := stage(ctx, s, guesses[g]); err != nil {
+					return err
+				}
+			}
+			runtime.GC() // staging left garbage
+			return nil
+		},
+		pass: func(g int) (wrong int) {
+			s := sessions[g]
+			for _, a := range mine[g] {
+				if e, _ := s.Lookup(a); !e.Ahead {
+					wrong++
+				}
+			}
+			return wrong
+		},
+	}
+	return []reader{read}, func() { c.Close() }, nil
+}
+
+// maxSpeculate is how many guesses one call of Speculate takes.
+const maxSpeculate = 64
+
+// stage runs guesses ahead, and returns when all have landed.
+func stage(ctx context.Context, s *speccache.Session[*page], guesses []actions.Action) error {
+	return inChunks(guesses, maxSpeculate, func(some []actions.Action) error {
+		before := landed(s)
+		s.Speculate(ctx, some...)
+		return until(ctx, func() bool { return landed(s) >= before+int64(len(some)) })
+	})
+}
+
+// landed is how many runs ahead have ended, and can be found.
+func landed(s *speccache.Session[*page]) int64 {
+	st := s.Stats()
+	return st.Used + st.Wasted
+}
+
+// patience is how long until waits for what takes microseconds.
+const patience = 10 * time.Second
+
+var errNever = errors.New("guesses did not land")
+
+// until lets other goroutines run until something is so.
+func until(ctx context.Context, so func() bool) error {
+	for began := time.Now(); !so(); runtime.Gosched() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if time.Since(began) > patience {
+			return fmt.Errorf("%w within %v", errNever, patience)
+		}
+	}
+	return nil
+}
