@@ -32,7 +32,8 @@ type Cache[O any] struct {
 	// the sessions that are counted. No user code runs under it.
 	mu       sync.Mutex
 	closed   atomic.Bool
-	work     sync.WaitGroup // the cache's goroutines
+	work     sync.WaitGroup // what runs on the cache's goroutines
+	workers  workers
 	sessions map[*Session[O]]struct{}
 	past     counts // of sessions that are over
 	failures failures
@@ -62,6 +63,7 @@ func New[O any](env actions.Environment[O], cfg Config[O]) (*Cache[O], error) {
 		store:    store,
 		events:   newEvents(cfg.OnEvent),
 		sessions: map[*Session[O]]struct{}{},
+		workers:  workers{idle: make(chan func())},
 	}
 	c.scopes, c.limiter = newScopes(&c.clock), newLimiter(cfg, &c.clock)
 	c.mode.Store(int32(cfg.Mode))
@@ -198,6 +200,7 @@ func (c *Cache[O]) Close() error {
 		}
 		c.killAhead(func(*flight[O]) bool { return true })
 		c.work.Wait()
+		c.workers.close()
 		c.limiter.close()
 		c.store.main.close()
 		c.clock.close()
@@ -212,11 +215,16 @@ func (c *Cache[O]) Close() error {
 // and runs nothing, once the cache is closed.
 func (c *Cache[O]) spawn(run func()) bool {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.closed.Load() {
+		c.mu.Unlock()
 		return false
 	}
-	c.work.Go(run)
+	c.work.Add(1)
+	c.mu.Unlock()
+	c.workers.run(func() {
+		defer c.work.Done()
+		run()
+	})
 	return true
 }
 

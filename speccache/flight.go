@@ -33,7 +33,7 @@ type flight[O any] struct {
 	cancel context.CancelCauseFunc
 
 	// Written once, before done is closed.
-	done  chan struct{}
+	done  signal
 	entry *entry[O] // nil if there is nothing to serve
 	err   error
 	took  time.Duration
@@ -93,6 +93,35 @@ func (f *flight[O]) kill(why error) {
 	f.cancel(why)
 }
 
+// A signal is a channel that is closed, and not made before somebody waits for
+// it: for most flights nobody does.
+type signal struct{ c atomic.Pointer[chan struct{}] }
+
+var closed = func() *chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return &c
+}()
+
+func (s *signal) set() {
+	if c := s.c.Swap(closed); c != nil {
+		close(*c)
+	}
+}
+
+func (s *signal) isSet() bool { return s.c.Load() == closed }
+
+func (s *signal) wait() <-chan struct{} {
+	if c := s.c.Load(); c != nil {
+		return *c
+	}
+	c := make(chan struct{})
+	if s.c.CompareAndSwap(nil, &c) {
+		return c
+	}
+	return *s.c.Load()
+}
+
 var errAborted = errors.New("speccache: the executor panicked or called runtime.Goexit")
 
 // settle records how a run ended that had ctx. A success that may be kept is
@@ -127,7 +156,7 @@ func (c *Cache[O]) conclude(f *flight[O]) {
 		f.session.countEnd(f)
 	}
 	c.store.flights.release(f)
-	close(f.done)
+	f.done.set()
 }
 
 // makeEntry asks the environment what it knows about an observation. What
@@ -230,15 +259,13 @@ func (s *Session[O]) fly(ctx context.Context, f *flight[O]) (O, error) {
 // beside f, and takes what succeeds first: it returns the ending of that run
 // unless f came first. A context that ends is an error.
 func (s *Session[O]) await(ctx context.Context, f *flight[O]) (beside *ending[O], err error) {
-	select {
-	case <-f.done: // prefer what is there already
+	if f.done.isSet() { // prefer what is there already
 		return nil, nil
-	default:
 	}
 	patience := time.NewTimer(s.c.patience(f))
 	defer patience.Stop()
 	select {
-	case <-f.done:
+	case <-f.done.wait():
 		return nil, nil
 	case <-f.ended(): // nothing good will come of it, whenever it returns
 		return nil, nil
@@ -270,7 +297,7 @@ func (s *Session[O]) race(ctx context.Context, f *flight[O]) *ending[O] {
 	select {
 	case e := <-ended:
 		return &e
-	case <-f.done:
+	case <-f.done.wait():
 	}
 	if s.usable(f) {
 		return nil
@@ -281,12 +308,7 @@ func (s *Session[O]) race(ctx context.Context, f *flight[O]) *ending[O] {
 
 // usable reports whether a flight has settled and may be served now.
 func (s *Session[O]) usable(f *flight[O]) bool {
-	select {
-	case <-f.done:
-	default:
-		return false
-	}
-	return f.entry != nil && s.accept(f.key.version, f.session.id) && f.entry.why(s.c.now()) == ""
+	return f.done.isSet() && f.entry != nil && s.accept(f.key.version, f.session.id) && f.entry.why(s.c.now()) == ""
 }
 
 // patience is how long a target waits for f: what the action takes in 95 of

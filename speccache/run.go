@@ -229,7 +229,6 @@ func (s *Session[O]) newFlight(id key, rule actions.Rule, now time.Duration) *fl
 		key: id, scope: sc, session: s, rule: rule,
 		stamp:   sc.stamp(),
 		started: now,
-		done:    make(chan struct{}),
 	}
 }
 

@@ -91,7 +91,8 @@ func (s *Session[O]) nextStep() {
 	for _, d := range s.drafts {
 		d.stop()
 	}
-	s.drafts = nil
+	clear(s.drafts)
+	s.drafts = s.drafts[:0]
 	if s.waiting != nil {
 		s.count(cDraftsSkipped, 1)
 		s.waiting = nil
@@ -287,7 +288,8 @@ func (s *Session[O]) stopDrafts() {
 	for _, d := range s.drafts {
 		d.stop()
 	}
-	s.drafts = nil
+	clear(s.drafts)
+	s.drafts = s.drafts[:0]
 	s.waiting = nil
 }
 

@@ -50,7 +50,7 @@ func action(name string, number int) actions.Action {
 }
 
 // unlimited is more than any measurement uses.
-var unlimited = speccache.Limits{DraftCalls: 1 << 50, DraftTokens: 1 << 50, RequestsAhead: 1 << 50}
+var unlimited = speccache.Limits{DraftCalls: 1 << 50, DraftTokens: 1 << 50, RequestsAhead: 1 << 50, BytesAhead: 1 << 50}
 
 // config is that of all caches here: what is not a limit is as by default.
 func config() speccache.Config[*page] {
