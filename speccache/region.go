@@ -22,9 +22,11 @@ type region[O any] struct {
 	stop, done chan struct{}
 
 	// mu guards what follows, for as long as it takes to append.
-	mu   sync.Mutex
-	todo []task[O]
-	over bool
+	mu    sync.Mutex
+	todo  []task[O]
+	bytes int64 // of the entries in todo
+	batch int64 // so many are enough to wake the goroutine
+	over  bool
 
 	// Of the goroutine alone.
 	dirty   bool // something was mutated, and not waited for
@@ -39,8 +41,15 @@ type task[O any] struct {
 	checked  chan<- struct{}
 }
 
-// maxTodo is how many entries may wait to be offered; then they are dropped.
-const maxTodo = 4096
+// Entries are offered in batches, of so many or less if they are large: to wake
+// a goroutine costs as much as a dozen offers. What waits can still be found.
+// maxTodo is how many may wait if the goroutine is behind; then they are
+// dropped.
+const (
+	batchLen   = 64
+	batchShare = 64 // of all bytes, one part in so many
+	maxTodo    = 4096
+)
 
 // checkEvery is after how many offers region and index are compared.
 const checkEvery = 1 << 15
@@ -49,7 +58,7 @@ const checkEvery = 1 << 15
 // are sized: smaller ones only make its frequencies less exact.
 const meanSize = 8 << 10
 
-func newRegion[O any](s *store[O], maxBytes int64) (*region[O], error) {
+func newRegion[O any](s *store[O], maxBytes, batch int64) (*region[O], error) {
 	cache, err := ristretto.NewCache(&ristretto.Config[uint64, *entry[O]]{
 		NumCounters:        max(1024, 10*maxBytes/meanSize),
 		MaxCost:            maxBytes,
@@ -65,7 +74,7 @@ func newRegion[O any](s *store[O], maxBytes int64) (*region[O], error) {
 		return nil, fmt.Errorf("speccache: main region: %w", err)
 	}
 	r := &region[O]{
-		store: s, cache: cache,
+		store: s, cache: cache, batch: batch,
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	go r.run()
@@ -76,18 +85,21 @@ func newRegion[O any](s *store[O], maxBytes int64) (*region[O], error) {
 // entry can't be kept.
 func (r *region[O]) push(t task[O]) bool {
 	r.mu.Lock()
-	full := len(r.todo) >= maxTodo && t.entry != nil && !t.replaced
-	if r.over || full {
+	offer := t.entry != nil && !t.replaced
+	if r.over || offer && len(r.todo) >= maxTodo {
 		r.mu.Unlock()
 		return false
 	}
 	r.todo = append(r.todo, t)
-	first := len(r.todo) == 1
+	if offer {
+		r.bytes += t.entry.size
+	}
+	due := t.entry == nil || len(r.todo) >= batchLen || r.bytes >= r.batch
 	r.mu.Unlock()
-	if first {
+	if due {
 		select {
 		case r.wake <- struct{}{}:
-		default:
+		default: // it will see this one, too
 		}
 	}
 	return true
@@ -108,7 +120,7 @@ func (r *region[O]) run() {
 		}
 		r.mu.Lock()
 		list := r.todo
-		r.todo = nil
+		r.todo, r.bytes = nil, 0
 		r.mu.Unlock()
 		r.tell()
 		for _, t := range list {

@@ -1,6 +1,7 @@
 package speccache
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -19,7 +20,7 @@ type draft[O any] struct {
 	state   actions.State[O]
 	step    int64 // the session's counter when the target began to think
 	topN    int
-	guesses iter.Seq2[actions.Prediction, error]
+	guesses iter.Seq2[actions.Prediction, error] // of Speculate
 
 	predicted bool // by the predictor, not by Speculate
 
@@ -29,11 +30,15 @@ type draft[O any] struct {
 
 	// Of the driver's goroutine alone.
 	runs   errgroup.Group
-	seen   []actions.Action // resolved
-	rank   int              // guesses that rules and policy let pass
+	seen   []actions.Action // resolved; begins in few
+	few    [DefaultTopN + 1]actions.Action
+	heard  actions.Prediction
+	rank   int // guesses that rules and policy let pass
 	yields int
 	said   bool // it has made a guess, whatever became of it
 	usage  actions.Usage
+
+	failure error // the first
 }
 
 // Limits on what one predictor may cost a step. They are far above what a
@@ -61,11 +66,6 @@ func (s *Session[O]) startDraft(ctx context.Context) {
 		return
 	}
 	d := s.newDraft(ctx, state, s.c.cfg.TopN)
-	d.guesses = func(yield func(actions.Prediction, error) bool) {
-		if guesses := s.c.cfg.Predictor(d.ctx, state); guesses != nil {
-			guesses(yield)
-		}
-	}
 	d.predicted = true
 	if !d.start() { // the target has acted: nobody was asked
 		s.c.limiter.unask(s)
@@ -101,6 +101,7 @@ func (s *Session[O]) newDraft(ctx context.Context, state actions.State[O], topN 
 		step:  s.begun.Load(),
 		topN:  topN,
 	}
+	d.seen = d.few[:0]
 	call := actions.Call{Scope: s.scope.name, Session: s.id, Ahead: true}
 	d.base = actions.WithCall(context.WithoutCancel(ctx), call)
 	d.ctx, d.stop = context.WithTimeout(d.base, s.c.cfg.AheadTimeout)
@@ -196,8 +197,8 @@ func (d *draft[O]) leave() {
 }
 
 // guess ranges over the guesses until they end, or the target acts. When there
-// are enough it still listens for what they cost. It returns the
-// first error that they came with.
+// are enough it still listens for what they cost. It returns the first error
+// that they came with.
 func (d *draft[O]) guess() (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -207,24 +208,38 @@ func (d *draft[O]) guess() (err error) {
 	if d.ctx.Err() != nil { // the target was faster than this goroutine
 		return nil
 	}
-	for p, failure := range d.guesses {
-		d.spent(p.Usage) // whatever becomes of the guess
-		if d.ctx.Err() != nil {
+	guesses := d.guesses
+	if d.predicted {
+		guesses = d.s.c.cfg.Predictor(d.ctx, d.state)
+	}
+	if guesses == nil {
+		return nil
+	}
+	for p, failure := range guesses {
+		if !d.hear(p, failure) {
 			break
 		}
-		guess := failure == nil && p.Action != (actions.Action{}) && d.rank < d.topN
-		if failure != nil && err == nil {
-			err = failure
-		}
-		if guess {
-			d.said = true
-			d.consider(&p)
-		}
-		if d.yields++; d.yields >= guessesPerN*d.topN {
-			break // it is talking nonsense
-		}
 	}
-	return err
+	return d.failure
+}
+
+// hear takes in what the predictor says. It returns false if nothing more is of
+// use.
+func (d *draft[O]) hear(p actions.Prediction, failure error) bool {
+	d.spent(p.Usage) // whatever becomes of the guess
+	if d.ctx.Err() != nil {
+		return false
+	}
+	switch {
+	case failure != nil:
+		d.failure = cmp.Or(d.failure, failure)
+	case p.Action != (actions.Action{}) && d.rank < d.topN:
+		d.said = true
+		d.heard = p
+		d.consider(&d.heard)
+	}
+	d.yields++
+	return d.yields < guessesPerN*d.topN // else it is talking nonsense
 }
 
 // plausible is a figure as one model call can have it: servers say what they

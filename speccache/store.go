@@ -110,8 +110,9 @@ const (
 
 func newStore[O any](maxBytes int64) (s *store[O], err error) {
 	s = &store[O]{index: xsync.NewMap[uint64, *entry[O]]()}
-	s.window.max = max(1, maxBytes/4)
-	s.main, err = newRegion(s, max(1, maxBytes-s.window.max))
+	batch := maxBytes / batchShare
+	s.window.max = max(1, maxBytes/4-batch)
+	s.main, err = newRegion(s, max(1, maxBytes-s.window.max-batch), batch)
 	return s, err
 }
 

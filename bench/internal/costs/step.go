@@ -17,12 +17,14 @@ import (
 const guessesPerStep = speccache.DefaultTopN
 
 // A stepper makes steps, one after the other: an action of the target, and
-// three guesses that run at once and bring nothing. Guesses are of actions
-// that nobody has run before, so that each runs.
+// three guesses that run at once and bring nothing. The target does what was
+// guessed first; guesses are of actions that nobody has run before, so that each
+// runs.
 type stepper struct {
 	cache *speccache.Cache[*page]
 
-	next int    // number of the next action
+	next int            // number of the next action
+	last actions.Action // what the target does next
 	plan []move // the steps to come
 
 	now  move
@@ -40,7 +42,7 @@ type move struct {
 // newStepper makes a stepper with a cache of its own, in which observations
 // count as much as size says; nil is the default.
 func newStepper(maxBytes int64, size func(*page) int) (*stepper, error) {
-	st := &stepper{ran: make(chan struct{}, 1)}
+	st := &stepper{last: visits(1<<40, 1)[0], ran: make(chan struct{}, 1)}
 	cfg := config()
 	cfg.MaxBytes = maxBytes
 	var guesses iter.Seq2[actions.Prediction, error] = st.predict // made once: it counts as the step's otherwise
@@ -72,8 +74,9 @@ func (st *stepper) run(ctx context.Context, _ actions.Action) (*page, error) {
 func (st *stepper) prepare(n int) {
 	st.plan = nil
 	for range n {
-		list := visits(st.next, 1+guessesPerStep)
-		st.plan = append(st.plan, move{list[0], list[1:]})
+		list := visits(st.next, guessesPerStep)
+		st.plan = append(st.plan, move{st.last, list})
+		st.last = list[0]
 		st.next += len(list)
 	}
 	runtime.GC() // of what this leaves, the steps have nothing
