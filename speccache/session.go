@@ -41,6 +41,8 @@ type Session[O any] struct {
 	pending  []*call[O]          // the step's calls, in call order
 	spare    []*call[O]          // of earlier steps, to be used again
 	drafts   []*draft[O]         // asked about the present step
+	timer    *time.Timer         // for drafts that take too long; see watchDrafts
+	timed    bool                // it is running
 	asking   int                 // predictors that have not returned
 	waiting  context.Context     // of a draft that waits for one of them; nil if none does
 	failing  map[uint64]failure  // by key hash: guesses that ran ahead in vain
@@ -89,7 +91,7 @@ func (s *Session[O]) begin(asked time.Duration) *call[O] {
 // nextStep stops the drafts about the present step. mu is held.
 func (s *Session[O]) nextStep() {
 	for _, d := range s.drafts {
-		d.stop()
+		d.stop(nil)
 	}
 	clear(s.drafts)
 	s.drafts = s.drafts[:0]
@@ -286,11 +288,14 @@ func (s *Session[O]) stopDrafts() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, d := range s.drafts {
-		d.stop()
+		d.stop(nil)
 	}
 	clear(s.drafts)
 	s.drafts = s.drafts[:0]
 	s.waiting = nil
+	if s.timed && s.closed.Load() {
+		s.timed = !s.timer.Stop()
+	}
 }
 
 // release gives back a reference. With the last one of a closed session its

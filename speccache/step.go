@@ -25,7 +25,8 @@ type draft[O any] struct {
 	predicted bool // by the predictor, not by Speculate
 
 	ctx  context.Context // ends when the target acts: guesses are about the past then
-	stop context.CancelFunc
+	stop context.CancelCauseFunc
+	end  time.Duration   // on the cache's clock
 	base context.Context // the caller's values and no end, for the runs
 
 	// Of the driver's goroutine alone.
@@ -104,7 +105,7 @@ func (s *Session[O]) newDraft(ctx context.Context, state actions.State[O], topN 
 	d.seen = d.few[:0]
 	call := actions.Call{Scope: s.scope.name, Session: s.id, Ahead: true}
 	d.base = actions.WithCall(context.WithoutCancel(ctx), call)
-	d.ctx, d.stop = context.WithTimeout(d.base, s.c.cfg.AheadTimeout)
+	d.ctx, d.stop = context.WithCancelCause(d.base)
 	return d
 }
 
@@ -120,6 +121,8 @@ func (d *draft[O]) start() bool {
 	}
 	if current {
 		s.drafts = append(s.drafts, d)
+		d.end = s.c.now() + s.c.cfg.AheadTimeout
+		s.watchDrafts(s.c.cfg.AheadTimeout)
 		s.refs++
 		if d.predicted {
 			s.asking++
@@ -128,7 +131,7 @@ func (d *draft[O]) start() bool {
 	}
 	s.mu.Unlock()
 	if !current {
-		d.stop()
+		d.stop(nil)
 		return false
 	}
 	if !s.c.spawn(d.drive) {
@@ -137,6 +140,36 @@ func (d *draft[O]) start() bool {
 	}
 	return true
 }
+
+// watchDrafts has the drafts end that take too long. One timer serves one after
+// the other: most of them need none, and one each costs a tenth of a step. mu
+// is held.
+func (s *Session[O]) watchDrafts(left time.Duration) {
+	switch {
+	case s.timed:
+		return
+	case s.timer == nil:
+		s.timer = time.AfterFunc(left, s.endDrafts)
+	default:
+		s.timer.Reset(left)
+	}
+	s.timed = true
+}
+
+func (s *Session[O]) endDrafts() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.timed = false
+	for _, d := range s.drafts { // oldest first
+		if left := d.end - s.c.now(); left > 0 {
+			s.watchDrafts(left)
+			return
+		}
+		d.stop(errDraftTooSlow)
+	}
+}
+
+var errDraftTooSlow = fmt.Errorf("speccache: the draft took longer than Config.AheadTimeout: %w", context.DeadlineExceeded)
 
 // drive is the draft's goroutine. It ends when the last run has.
 func (d *draft[O]) drive() {
@@ -150,10 +183,11 @@ func (d *draft[O]) drive() {
 
 // conclude says how the guessing went, before the runs have ended.
 func (d *draft[O]) conclude(err error, took time.Duration) {
-	late := !d.said && d.ctx.Err() == context.Canceled
-	if err == nil && d.ctx.Err() == context.DeadlineExceeded {
-		err = d.ctx.Err()
+	slow := context.Cause(d.ctx) == errDraftTooSlow
+	if slow {
+		err = errDraftTooSlow
 	}
+	late := !d.said && !slow && d.ctx.Err() != nil
 	d.leave()
 	if !d.predicted {
 		return
@@ -179,7 +213,7 @@ func (d *draft[O]) emit(err error, class string, took time.Duration) {
 // leave says that the predictor has returned, and starts the draft that had to
 // wait for that.
 func (d *draft[O]) leave() {
-	d.stop()
+	d.stop(nil)
 	s := d.s
 	s.mu.Lock()
 	if i := slices.Index(s.drafts, d); i >= 0 {
