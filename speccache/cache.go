@@ -161,8 +161,10 @@ func (c *Cache[O]) openSessions() []*Session[O] {
 // Stats returns what was counted so far, over all sessions.
 func (c *Cache[O]) Stats() Stats {
 	var sum [counters]int64
+	var steps int64
 	for _, s := range c.openSessions() {
 		s.scope.ledger.settle()
+		steps += s.stepBytes()
 	}
 	c.scopes.public.ledger.settle()
 	c.mu.Lock()
@@ -174,6 +176,7 @@ func (c *Cache[O]) Stats() Stats {
 	c.mu.Unlock()
 	st := newStats(sum)
 	st.DraftFailures = failures
+	st.StepBytes = steps
 	st.Entries = c.store.index.Size()
 	st.WindowBytes = c.store.window.used()
 	st.Drops = c.store.dropStats()

@@ -45,6 +45,7 @@ const (
 	DefaultMaxAheadHost = 6
 	DefaultAheadTimeout = 2 * time.Minute
 	DefaultMaxBytes     = 64 << 20
+	DefaultStepBytes    = 8 << 20
 )
 
 // maxTopN keeps limits that follow from TopN from overflowing.
@@ -87,6 +88,11 @@ type Config[O any] struct {
 	// quarter of it is the window in which results are safe until the next
 	// step; the rest is ristretto's. 0 means 64 MiB.
 	MaxBytes int64
+
+	// StepBytes bounds the observations that one session keeps of its steps, for
+	// predictors: it keeps the last 8, fewer if they are larger than this, and
+	// always the newest. 0 means 8 MiB.
+	StepBytes int64
 
 	// SessionLimits, ScopeLimits and CacheLimits cap what speculation may cost
 	// one session, all sessions of a scope for as long as the cache knows it,
@@ -136,6 +142,7 @@ func (cfg Config[O]) withDefaults() (Config[O], error) {
 		setDefault("MaxAheadSession", &cfg.MaxAheadSession, 2*cfg.TopN),
 		setDefault("AheadTimeout", &cfg.AheadTimeout, DefaultAheadTimeout),
 		setDefault("MaxBytes", &cfg.MaxBytes, DefaultMaxBytes),
+		setDefault("StepBytes", &cfg.StepBytes, DefaultStepBytes),
 	)
 }
 

@@ -169,7 +169,7 @@ func (c *Cache[O]) makeEntry(f *flight[O], o O) (e *entry[O], err error) {
 	life := cmp.Or(f.rule.MaxAge, actions.DefaultMaxAge)
 	defer func() {
 		if r := recover(); r != nil {
-			e, err = nil, fmt.Errorf("speccache: Environment.Fresh, Clone or Size panicked: %s", textOf(r))
+			e, err = nil, fmt.Errorf("speccache: Environment.Fresh or Clone panicked: %s", textOf(r))
 		}
 	}()
 	if c.env.Fresh != nil {
@@ -184,8 +184,7 @@ func (c *Cache[O]) makeEntry(f *flight[O], o O) (e *entry[O], err error) {
 	if c.env.Clone != nil {
 		e.observation = c.env.Clone(o)
 	}
-	most := c.store.window.max + 1 // does not fit, and does not overflow
-	e.size = min(most, int64(max(0, c.sizeOf(o)))) + int64(len(f.key.action.Args())) + entryCost
+	e.size = c.sizeOf(o) + int64(len(f.key.action.Args())) + entryCost
 	if g := e.guess; g != nil {
 		g.took, g.size, g.reading = f.took, e.size, &e.reading
 	} else {
@@ -197,17 +196,26 @@ func (c *Cache[O]) makeEntry(f *flight[O], o O) (e *entry[O], err error) {
 // unsized is what an observation is taken to hold if nobody says.
 const unsized = 16 << 10
 
-func (c *Cache[O]) sizeOf(o O) int {
+// sizeOf is an observation's size, as far as that matters: what is too large to
+// be kept is no larger, so that sums do not overflow.
+func (c *Cache[O]) sizeOf(o O) (size int64) {
+	defer func() {
+		if recover() != nil {
+			size = unsized
+		}
+	}()
+	n := unsized
 	if c.env.Size != nil {
-		return c.env.Size(o)
+		n = c.env.Size(o)
+	} else {
+		switch v := any(o).(type) {
+		case string:
+			n = len(v)
+		case []byte:
+			n = len(v)
+		}
 	}
-	switch v := any(o).(type) {
-	case string:
-		return len(v)
-	case []byte:
-		return len(v)
-	}
-	return unsized
+	return min(max(0, int64(n)), c.store.window.max+1)
 }
 
 // An ending is how an executor returned, or failed to.

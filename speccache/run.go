@@ -323,7 +323,7 @@ func (s *Session[O]) copyTo(k *call[O], r *Result[O], e *entry[O]) bool {
 		return false
 	}
 	r.Reason, r.Revision = "", e.revision
-	k.ok, k.step.Observation = true, e.observation
+	k.ok, k.step.Observation, k.size = true, e.observation, e.size
 	return true
 }
 
@@ -373,7 +373,7 @@ func (s *Session[O]) runOwn(ctx context.Context, k *call[O], r *Result[O], f *fl
 		s.remember(k, o)
 		return nil
 	}
-	k.ok, k.step.Observation = true, f.entry.observation
+	k.ok, k.step.Observation, k.size = true, f.entry.observation, f.entry.size
 	r.Revision = f.entry.revision
 	return nil
 }

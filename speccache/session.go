@@ -33,10 +33,9 @@ type Session[O any] struct {
 
 	// mu guards what follows. No user code runs under it.
 	mu       sync.Mutex
-	refs     int                 // the open session, its calls, and its drivers
-	counted  bool                // handed over to the cache
-	steps    []actions.Step[O]   // what states show
-	shared   bool                // there may be states that share it
+	refs     int  // the open session, its calls, and its drivers
+	counted  bool // handed over to the cache
+	history  history[O]
 	open     int                 // calls of Do that have not returned
 	pending  []*call[O]          // the step's calls, in call order
 	spare    []*call[O]          // of earlier steps, to be used again
@@ -50,18 +49,12 @@ type Session[O any] struct {
 	trouble  trouble
 }
 
-// What a session keeps of its steps, at least. It keeps up to maxObservations
-// more of both before it lets go of the oldest.
-const (
-	maxSteps        = 32
-	maxObservations = 8
-)
-
 // A call is one action of the target, from Do's begin to its end.
 type call[O any] struct {
 	asked time.Duration
 	state actions.State[O] // before the step
 	step  actions.Step[O]  // what to remember, if ok
+	size  int64            // of its observation
 	ok    bool
 }
 
@@ -130,51 +123,24 @@ func (s *Session[O]) end(ctx context.Context) {
 
 // endStep remembers what the step's calls brought. mu is held.
 func (s *Session[O]) endStep() {
-	n := len(s.steps)
 	for _, k := range s.pending {
 		if k.ok {
-			s.steps = append(s.steps, k.step)
+			s.history.add(k.step, k.size)
 		}
 		*k = call[O]{}
 	}
+	s.history.trim(s.c.cfg.StepBytes)
 	s.spare = append(s.spare, s.pending...)[:min(len(s.spare)+len(s.pending), maxSpare)]
 	clear(s.pending)
 	s.pending = s.pending[:0]
-	if len(s.steps) > n {
-		s.forget()
-	}
 }
 
 // maxSpare is how many calls a session keeps for later ones.
 const maxSpare = 4
 
-// forget lets go of what is too old to be shown by states, once in a while.
-// States share the slice: if there are any, it takes a copy. mu is held.
-func (s *Session[O]) forget() {
-	if len(s.steps) < maxSteps+maxObservations {
-		return
-	}
-	last := s.steps[len(s.steps)-maxSteps:]
-	kept := s.steps[:maxSteps]
-	if s.shared {
-		kept = make([]actions.Step[O], maxSteps, maxSteps+maxObservations)
-	}
-	copy(kept, last)
-	if !s.shared {
-		clear(s.steps[maxSteps:])
-	}
-	var forgotten O
-	for i := range kept[:maxSteps-maxObservations] {
-		kept[i].Observation = forgotten
-	}
-	s.steps, s.shared = kept, false
-}
-
 // state is what is known now. mu is held.
 func (s *Session[O]) state() actions.State[O] {
-	s.shared = true
-	n := len(s.steps)
-	return actions.State[O]{Scope: s.scope.name, Goal: s.goal, Session: s.id, Steps: s.steps[:n:n]}
+	return actions.State[O]{Scope: s.scope.name, Goal: s.goal, Session: s.id, Steps: s.history.show()}
 }
 
 // Observe records an observation that the session did not ask for, such as
@@ -206,6 +172,7 @@ func (s *Session[O]) Advance() {
 // is no step.
 func (s *Session[O]) remember(k *call[O], o O) {
 	k.ok = s.c.copyTo(&k.step.Observation, o)
+	k.size = s.c.sizeOf(o)
 }
 
 // SetModelVersion says which model version the target has from now on, such as
@@ -252,7 +219,15 @@ func (s *Session[O]) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st.DraftFailures = maps.Clone(s.trouble.failures)
+	st.StepBytes = s.history.bytes
 	return st
+}
+
+// stepBytes are what the session's steps hold.
+func (s *Session[O]) stepBytes() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.history.bytes
 }
 
 // settle counts what the session has read of runs ahead.

@@ -167,6 +167,10 @@ type Stats struct {
 	// statement not counted.
 	ModelVersions int64
 
+	// StepBytes is what the steps of open sessions hold, for predictors, beside
+	// what the cache keeps.
+	StepBytes int64
+
 	// Of the cache, and zero for a session: what is kept, and why finished
 	// observations were not.
 	Entries     int
