@@ -74,7 +74,6 @@ func TestBoundedTheStepsOfASessionHoldNoMoreBytesThanConfigured(t *testing.T) {
 			synctest.Wait()
 			assert.LessOrEqual(t, c.Stats().StepBytes, int64(100<<10))
 			assert.Equal(t, min(i+1, 2), held(last))
-			assert.Len(t, last.Steps, min(i+1, len(last.Steps)), "the actions stay")
 		}
 		assert.Equal(t, s.Stats().StepBytes, c.Stats().StepBytes)
 		assert.GreaterOrEqual(t, len(last.Steps), 32)

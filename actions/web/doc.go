@@ -31,8 +31,8 @@
 // like an action ("/logout", "?do=delete") or offer a download; see
 // [PolicyError]. The target may visit what it likes.
 //
-// Runs ahead take turns at a host ([Config].MaxAheadPerHost), and the target's
-// own visits never wait for them. What a host says about keeping a page is
+// The environment names the host of each visit, so that a cache bounds what runs
+// ahead at one; the target's own visits never wait. What a host says about keeping a page is
 // heeded where it forbids or limits that: no-store, no-cache, max-age, and a
 // Vary that tells runs ahead from others.
 //

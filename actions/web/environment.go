@@ -44,6 +44,7 @@ func (f *Fetcher) Environment() actions.Environment[*Page] {
 		Rules:   actions.Reads(visitName, clickName),
 		Resolve: resolve,
 		Policy:  policy,
+		Host:    hostOf,
 		View:    (*Page).View,
 		Size:    (*Page).Size,
 		Fresh:   fresh,
@@ -91,6 +92,15 @@ func addressOf(a actions.Action) (address, error) {
 		return address{}, errNoURL
 	}
 	return absolute(args.URL)
+}
+
+// hostOf names the host that a visit asks, port included.
+func hostOf(a actions.Action) string {
+	to, err := addressOf(a)
+	if err != nil {
+		return ""
+	}
+	return to.host
 }
 
 // urlOf returns the URL that an action asks for as it stands, or "".

@@ -29,10 +29,3 @@ func IsPlain(ref string) bool {
 
 // ActionLike exports the policy's rule for words.
 func ActionLike(url string) bool { return actionLike(url) }
-
-// Gates returns how many hosts runs ahead are at or wait for.
-func Gates(f *Fetcher) int {
-	f.ahead.mu.Lock()
-	defer f.ahead.mu.Unlock()
-	return len(f.ahead.hosts)
-}

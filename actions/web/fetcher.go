@@ -25,8 +25,8 @@ type Config struct {
 	// limits and checks of addresses, and must not follow redirects itself.
 	// Nil means a pool of the fetcher's own, for HTTP/1.1 and HTTP/2, that
 	// keeps 16 idle connections per host and ignores the proxies of the
-	// process's environment. It opens as many as the target needs: see
-	// MaxAheadPerHost.
+	// process's environment. It opens as many as the target needs: what runs
+	// ahead is bounded by speccache's Config.MaxAheadHost.
 	Transport http.RoundTripper
 
 	// Timeout bounds a visit from the first request to the last byte. Zero
@@ -41,11 +41,6 @@ type Config struct {
 	// number means that none is followed.
 	MaxRedirects int
 
-	// MaxAheadPerHost bounds the visits of one host that run ahead at one
-	// time. Others wait until one of them ends. What the target asks for does
-	// not count, and never waits. Zero means 6.
-	MaxAheadPerHost int
-
 	// UserAgent is what requests say they come from. Empty means
 	// "speccache/0 (+https://github.com/speccache/speccache-go)".
 	UserAgent string
@@ -56,7 +51,6 @@ type Config struct {
 type Fetcher struct {
 	cfg   Config
 	close func()
-	ahead gates
 }
 
 // New returns a Fetcher.
@@ -68,7 +62,6 @@ func New(cfg Config) *Fetcher {
 	}
 	f.cfg.Timeout = positive(cfg.Timeout, 90*time.Second)
 	f.cfg.MaxBytes = positive(cfg.MaxBytes, 8<<20)
-	f.ahead.size = positive(cfg.MaxAheadPerHost, 6)
 	f.cfg.MaxRedirects = max(cmp.Or(cfg.MaxRedirects, 10), 0)
 	f.cfg.UserAgent = cmp.Or(cfg.UserAgent, "speccache/0 (+https://github.com/speccache/speccache-go)")
 	return f
@@ -129,13 +122,6 @@ func (f *Fetcher) Do(ctx context.Context, a actions.Action) (*Page, error) {
 func (f *Fetcher) fetch(caller context.Context, first address) (*Page, error) {
 	ctx, cancel := context.WithTimeout(caller, f.cfg.Timeout)
 	defer cancel()
-	if actions.CallFrom(ctx).Ahead {
-		leave, err := f.ahead.enter(ctx, first.host)
-		if err != nil {
-			return nil, f.failed(caller, ctx, first, fmt.Errorf("web: %s: %w", first.url, err))
-		}
-		defer leave()
-	}
 	to := first
 	var life lifetime
 	for range f.cfg.MaxRedirects + 1 {

@@ -1,0 +1,97 @@
+package speccache_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/speccache/speccache-go/actions"
+	"github.com/speccache/speccache-go/speccache"
+	"github.com/stretchr/testify/assert"
+)
+
+// hosts counts the runs that are in the air, by host: an action's name.
+type hosts struct {
+	mu        sync.Mutex
+	now, most map[string]int
+	takes     time.Duration
+}
+
+func (h *hosts) do(ctx context.Context, a actions.Action) (string, error) {
+	h.add(a.Name(), 1)
+	defer h.add(a.Name(), -1)
+	return "seen", pause(ctx, h.takes)
+}
+
+func (h *hosts) add(host string, n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.now == nil {
+		h.now, h.most = map[string]int{}, map[string]int{}
+	}
+	h.now[host] += n
+	h.most[host] = max(h.most[host], h.now[host])
+}
+
+func (h *hosts) env() env {
+	return env{Do: h.do, Rules: actions.Reads("a", "b"), Host: actions.Action.Name}
+}
+
+func TestBoundedRunsAheadTakeTurnsAtAHostAndTheTargetDoesNot(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := &hosts{takes: 10 * time.Second}
+		c, _ := open(t, h.env(), config{MaxAheadHost: 2})
+		for i := range 5 { // sessions of one host, and of another
+			for _, host := range []string{"a", "b"} {
+				s := c.Open(opening{Scope: "test"})
+				defer s.Close()
+				s.Speculate(t.Context(), act(host, []int{i, 1}), act(host, []int{i, 2}))
+			}
+		}
+		synctest.Wait()
+		assert.Equal(t, map[string]int{"a": 2, "b": 2}, h.most)
+		s := c.Open(opening{Scope: "test"})
+		defer s.Close()
+		began := time.Now()
+		for i := range 3 {
+			must(t, s, act("a", i))
+		}
+		assert.Equal(t, 30*time.Second, time.Since(began), "the target's own runs wait for nobody")
+		after(10 * time.Minute)
+		assert.Equal(t, map[string]int{"a": 3, "b": 2}, h.most)
+		assert.EqualValues(t, 20, c.Stats().Speculated, "those that waited have had their turn")
+	})
+}
+
+func TestBoundedTheDefaultIsSixRunsAheadAtAHost(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := &hosts{takes: time.Minute}
+		c, _ := open(t, h.env(), config{})
+		for i := range 10 {
+			s := c.Open(opening{})
+			defer s.Close()
+			s.Speculate(t.Context(), act("a", []int{i, 1}), act("a", []int{i, 2}))
+		}
+		synctest.Wait()
+		assert.Equal(t, map[string]int{"a": speccache.DefaultMaxAheadHost}, h.most)
+	})
+}
+
+func TestAGuessThatWaitsForItsHostIsNotJoined(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := &hosts{takes: time.Minute}
+		c, s := open(t, h.env(), config{MaxAheadHost: 1})
+		other := c.Open(opening{Scope: "test"})
+		defer other.Close()
+		other.Speculate(t.Context(), act("a", "slow"))
+		synctest.Wait()
+		s.Speculate(t.Context(), act("a", "wanted"))
+		after(30 * time.Second)
+		began := time.Now()
+		r := must(t, s, act("a", "wanted"))
+		assert.Equal(t, speccache.Miss, r.Outcome)
+		assert.Equal(t, time.Minute, time.Since(began), "its own run, at once")
+	})
+}
