@@ -82,8 +82,10 @@ func (c *catalog) describe(b *strings.Builder) {
 	}
 }
 
+// The forms show places for numbers and no numbers: small models repeat those
+// of an example on every page.
 func (c *catalog) jsonForm(b *strings.Builder) {
-	b.WriteString("\nAnswer in JSON and with nothing else:\n" + `{"actions":[{"choice":12},{"choice":3}`)
+	b.WriteString("\nAnswer in JSON and with nothing else:\n" + `{"actions":[{"choice":<number>},{"choice":<number>}`)
 	if name := c.firstComposed(); name != "" {
 		fmt.Fprintf(b, `,{"tool":%q,"arguments":{…}}`, name)
 	}
@@ -92,7 +94,7 @@ func (c *catalog) jsonForm(b *strings.Builder) {
 
 func (c *catalog) lineForm(b *strings.Builder) {
 	b.WriteString("\nAnswer in lines of this form and with nothing else:\n" +
-		"Action: click\nAction Input 1: {\"choice\": 12}\nAction Input 2: {\"choice\": 3}\n")
+		"Action: click\nAction Input 1: {\"choice\": <number>}\nAction Input 2: {\"choice\": <number>}\n")
 	if name := c.firstComposed(); name != "" {
 		fmt.Fprintf(b, "Action: %s\nAction Input 3: {…}\n", name)
 	}
