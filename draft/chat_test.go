@@ -314,8 +314,12 @@ func TestUsageIsEstimatedWhereTheServerDoesNotCount(t *testing.T) {
 	defer k.close()
 	h := hear(t.Context(), k.predict, conference())
 	assert.True(t, k.report(t).Estimated)
-	assert.InDelta(t, k.sim.Stats().PromptTokens, h.usage.PromptTokens, 60)
-	assert.InDelta(t, k.sim.Stats().OutputTokens, h.usage.OutputTokens, 2)
+	for _, c := range []struct{ counted, estimated int }{
+		{k.sim.Stats().PromptTokens, h.usage.PromptTokens}, {k.sim.Stats().OutputTokens, h.usage.OutputTokens},
+	} {
+		assert.GreaterOrEqual(t, c.estimated, c.counted, "the simulator takes 4 characters for a token, whatever they are")
+		assert.LessOrEqual(t, c.estimated, 2*c.counted)
+	}
 }
 
 func TestTheStreamIsClosedAsSoonAsTheTargetActs(t *testing.T) {
