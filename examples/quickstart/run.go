@@ -152,7 +152,7 @@ func (t *tour) walk(ctx context.Context, cache *speccache.Cache[*web.Page], home
 
 	w := walk{question: question, session: session.ID(), seen: []observation{observe(home)}}
 	var err error
-	if t.models != nil {
+	if t.models.acts() {
 		err = t.models.walk(ctx, session, home, &w, t.show)
 	} else {
 		err = t.loop(ctx, session, home, &w)
