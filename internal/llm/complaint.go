@@ -177,7 +177,7 @@ func advice(class Class, c complaint) string {
 	case Unsupported:
 		return "the model or server does not support this request$: another model, or no tools and no structured output"
 	case TooLong:
-		return "the prompt is too long for the model$: use a smaller budget"
+		return "the prompt is too long for the model$: lower MaxPromptTokens of the draft or ContextTokens of the loop, or give the model more context"
 	case Timeout:
 		return "the server ran out of time$"
 	case BadRequest:
