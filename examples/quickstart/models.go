@@ -137,7 +137,7 @@ func (w *walk) conclude(err error, show func(line)) error {
 	switch {
 	case err == nil:
 		show(line{answer: oneLine(w.answer), at: w.from})
-	case errors.Is(err, target.ErrSteps), errors.Is(err, target.ErrRefused):
+	case errors.Is(err, target.ErrSteps), errors.Is(err, target.ErrRefused), errors.Is(err, target.ErrLength):
 		show(line{answer: "no answer: " + oneLine(err.Error()), at: w.from})
 	default:
 		return err
@@ -160,19 +160,25 @@ func (m *models) check(c comparison) error {
 			pages[o.url] = o
 		}
 	}
-	acted := false
 	for _, w := range c.spec.walks {
-		acted = acted || len(w.seen) > 1
 		for _, o := range w.seen {
 			if known, ok := pages[o.url]; ok && !known.equal(o) {
 				return fmt.Errorf("the two runs observed different pages at %s", pathOf(o.url))
 			}
 		}
 	}
-	if !acted {
-		return fmt.Errorf("%s has read no page: a target needs a model and a server that have tool calls", m.target)
+	return m.needsTools(c.spec)
+}
+
+// needsTools returns an error if the target, a model, has not acted at all.
+// Servers that have no tools for a model often leave them out without a word.
+func (m *models) needsTools(t *trip) error {
+	read := func(w walk) bool { return len(w.seen) > 1 }
+	if !m.acts() || slices.ContainsFunc(t.walks, read) {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("%s has read no page: a target needs a model and a server that have tool calls; "+
+		"with -target %s only the draft is a model", m.target, readerName)
 }
 
 // host names an endpoint without what may be secret in its URL.

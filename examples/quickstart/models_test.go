@@ -224,6 +224,7 @@ func TestWhatIsWrongWithAnEndpointIsSaidAndExitsWithOne(t *testing.T) {
 		return env
 	}
 	silent := endpoint(t, llmsim.Options{Answer: func(llmsim.Request) llmsim.Answer { return llmsim.Answer{Text: "It is 7."} }})
+	rambling := endpoint(t, llmsim.Options{Answer: func(llmsim.Request) llmsim.Answer { return llmsim.Answer{Text: "and so on", Finish: "length"} }})
 	for what, c := range map[string]struct {
 		env   map[string]string
 		model string
@@ -236,6 +237,7 @@ func TestWhatIsWrongWithAnEndpointIsSaidAndExitsWithOne(t *testing.T) {
 		"no such model":         {good, "huge", "huge"},
 		"no tools":              {good, "toolless", "a target needs tool calls"},
 		"tools that are unused": {silent, big, "has read no page"},
+		"tools of no server":    {rambling, big, "with -target reader only the draft is a model"},
 	} {
 		code, _, stderr := ask(t.Context(), c.env, "-target", c.model, "-draft", lexical)
 		assert.Equal(t, exitFailed, code, what)
@@ -261,9 +263,13 @@ func TestAQuestionWithoutAnAnswerIsToldAndEndsNothing(t *testing.T) {
 		if strings.Contains(req.Messages[1].Content, questions[1]) {
 			return llmsim.Answer{Refusal: "I would rather not."}
 		}
+		if strings.Contains(req.Messages[1].Content, questions[2]) && len(req.Tools) > 0 {
+			return llmsim.Answer{Text: "Let me think about", Finish: "length"}
+		}
 		return simulated(llmsim.Request{ChatCompletionRequest: req.ChatCompletionRequest})
 	}})
 	code, stdout, stderr := ask(t.Context(), env, "-target", big, "-draft", little)
 	require.Equal(t, exitOK, code, stderr)
-	assert.Equal(t, 2, strings.Count(stdout, "= no answer: "), stdout)
+	assert.Equal(t, 4, strings.Count(stdout, "= no answer: "), stdout)
+	assert.Contains(t, stdout, "cut at the limit of its tokens")
 }

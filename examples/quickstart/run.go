@@ -83,6 +83,9 @@ func quickstart(ctx context.Context, opts options, stdout io.Writer) error {
 	out.begin(url, opts)
 	out.arm("Without speculation: the mode is Off, every page is fetched when the target asks.")
 	off, err := t.run(ctx, speccache.Off)
+	if err == nil {
+		err = t.models.needsTools(off)
+	}
 	if err != nil {
 		return err
 	}
