@@ -66,6 +66,17 @@ func TestALlamaServerThatStopsInTheMiddleIsNoWholeAnswer(t *testing.T) {
 	}
 }
 
+func TestACallWhoseNameAndIDAreInEachPieceIsOne(t *testing.T) {
+	piece := func(args string) string {
+		return `{"model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"x","type":"function","function":{"name":"visit","arguments":` + args + `}}]},"finish_reason":null}]}`
+	}
+	body := sse(llamaRole, piece(`""`), piece(`"{\"url\":"`), piece(`"\"/one\"}"`), strings.Replace(llamaStop, "stop", "tool_calls", 1), "[DONE]")
+	a, err := collect(t.Context(), canned(200, "text/event-stream", body), ask("m", "what?"))
+	require.NoError(t, err)
+	assert.Equal(t, []llm.Call{{ID: "x", Name: "visit", Args: `{"url":"/one"}`}}, a.Calls)
+	assert.Empty(t, a.Dropped)
+}
+
 // A server with one slot says nothing, not even its headers, to whom is next.
 func TestWhoWaitsForTheOnlySlotGivesUpAtItsDeadline(t *testing.T) {
 	both(t, func(t *testing.T, seen func(*openai.Client) llm.Completer) {
