@@ -50,7 +50,7 @@ func TestARequestThatAServerMayHaveReadIsSentOnce(t *testing.T) {
 			assert.Equal(t, 1, sim.Stats().Requests)
 
 			late := broken
-			late.Latency = &llmsim.Latency{Base: 2 * time.Second}
+			late.Latency = &llmsim.Latency{Base: 10 * time.Second}
 			sim.Push(llmsim.Answer{Text: "ok"}, late)
 			_, err = collect(t.Context(), client, ask("m", "what?"))
 			require.NoError(t, err)

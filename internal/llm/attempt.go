@@ -8,9 +8,9 @@ import (
 )
 
 // atOnce is how soon a connection that was closed before a request came to it
-// shows that. Later it may be that the server has worked on the request, and
-// broke down.
-const atOnce = time.Second
+// shows that, on a machine that is busy with a model. Later it may be that the
+// server has worked on the request, and broke down.
+const atOnce = 5 * time.Second
 
 // An attempt is one sending of a request.
 type attempt struct {
