@@ -80,6 +80,20 @@ func TestTheTableTellsWhatAModelCosts(t *testing.T) {
 	}
 }
 
+func TestTheTableSaysWhatWasDroppedAndIfThatIsNothing(t *testing.T) {
+	said := func(text string) string {
+		modelled(t, llmsim.Options{Answer: func(llmsim.Request) llmsim.Answer { return llmsim.Answer{Text: text} }})
+		code, stdout, stderr := call(t, "replay", "-profile", "none", "-draft", "chat", "-steps", "2")
+		require.Zero(t, code, stderr)
+		return stdout
+	}
+	assert.Regexp(t, `(?m)^dropped +none`, said(`{"actions":[{"choice":1}]}`))
+	stdout := said(`{"actions":[{"choice":1},{"choice":1},{"choice":-1}]}`)
+	assert.Regexp(t, `(?m)^dropped +2 +duplicate$`, stdout)
+	assert.Regexp(t, `(?m)^dropped +2 +choice out of range$`, stdout)
+	assert.NotContains(t, stdout, "none  of")
+}
+
 func TestADraftThatFailsInTheMiddleIsCountedByItsClass(t *testing.T) {
 	sim := modelled(t, llmsim.Options{Answer: guesser})
 	sim.Push(guesser(llmsim.Request{}), llmsim.Limited(""), llmsim.Failed(500))

@@ -230,6 +230,73 @@ func TestAServerThatIgnoresSchemasIsAskedForLinesFromThenOn(t *testing.T) {
 	assert.Empty(t, k.sim.Requests()[1].Field("response_format"))
 }
 
+func TestAServerThatFailsAtSchemasIsAskedForLinesFromThenOn(t *testing.T) {
+	grammar := llmsim.Answer{Fault: llmsim.Fault{Status: 500, Body: `{"error":{"code":500,"message":"failed to parse grammar","type":"server_error"}}`}}
+	lines := llmsim.Answer{Text: "Action: click\nAction Input 1: {\"choice\": 1}"}
+	k := talking(plainly, draft.ChatConfig{}, grammar, lines, lines)
+	defer k.close()
+	for range 2 {
+		h := hear(t.Context(), k.predict, conference())
+		assert.Empty(t, h.errs)
+		assert.Len(t, h.actions, 1)
+	}
+	assert.Len(t, k.sim.Requests(), 3)
+}
+
+func TestAServerThatFailsForAMomentIsAskedInJSONAgain(t *testing.T) {
+	k := talking(plainly, draft.ChatConfig{}, llmsim.Failed(500), llmsim.Answer{Text: three})
+	defer k.close()
+	h := hear(t.Context(), k.predict, conference())
+	require.Len(t, h.errs, 1)
+	assert.Empty(t, h.actions)
+	assert.Equal(t, draft.Class("server"), k.report(t).Class)
+	assert.Len(t, hear(t.Context(), k.predict, conference()).actions, 3)
+	assert.Len(t, k.sim.Requests(), 2)
+}
+
+// Models that are held to nothing like to put what they write into a fence.
+func TestAFenceThatIsCutHoldsNothingInJSONAndWholeLinesInLines(t *testing.T) {
+	for form, c := range map[draft.Form]struct {
+		text    string
+		guesses int
+	}{
+		draft.FormJSON:  {"```json\n{\"actions\":[{\"choice\":1},{\"cho", 0},
+		draft.FormLines: {"```\nAction: click\nAction Input 1: {\"choice\": 1}\nAction Input 2: {\"cho", 1},
+	} {
+		k := talking(plainly, draft.ChatConfig{Form: form}, llmsim.Answer{Text: c.text, Finish: "length"})
+		h := hear(t.Context(), k.predict, conference())
+		assert.Empty(t, h.errs, form)
+		assert.Len(t, h.actions, c.guesses, form)
+		assert.Equal(t, map[draft.DropReason]int{draft.DropMalformed: 1}, k.report(t).Dropped, form)
+		k.close()
+	}
+}
+
+// A server with one slot lets the next in line wait without a word.
+func TestADraftThatWaitsForTheOnlySlotEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := talking(llmsim.Options{Latency: llmsim.Latency{Base: 5 * time.Second}, Capacity: llmsim.Capacity{Slots: 1}}, draft.ChatConfig{},
+			llmsim.Answer{Text: three}, llmsim.Answer{Text: three})
+		defer k.close()
+		var other sync.WaitGroup
+		other.Go(func() { hear(t.Context(), k.predict, conference()) })
+		synctest.Wait()
+		ctx, acts := context.WithTimeout(t.Context(), time.Second)
+		h := hear(ctx, k.predict, conference())
+		acts()
+		assert.Empty(t, h.actions)
+		require.Len(t, h.errs, 1)
+		assert.Equal(t, draft.Class("timeout"), k.report(t).Class)
+
+		ctx, acts = context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, acts)
+		h = hear(ctx, k.predict, conference())
+		assert.Empty(t, h.actions)
+		assert.Empty(t, h.errs, "the target has acted")
+		other.Wait()
+	})
+}
+
 func TestAFormThatWasChosenIsNotChanged(t *testing.T) {
 	k := talking(llmsim.Options{Models: map[string]llmsim.Model{"small": {NoSchema: true}}}, draft.ChatConfig{Model: "small", Form: draft.FormJSON})
 	defer k.close()
@@ -314,8 +381,12 @@ func TestUsageIsEstimatedWhereTheServerDoesNotCount(t *testing.T) {
 	defer k.close()
 	h := hear(t.Context(), k.predict, conference())
 	assert.True(t, k.report(t).Estimated)
-	assert.InDelta(t, k.sim.Stats().PromptTokens, h.usage.PromptTokens, 60)
-	assert.InDelta(t, k.sim.Stats().OutputTokens, h.usage.OutputTokens, 2)
+	for _, c := range []struct{ counted, estimated int }{
+		{k.sim.Stats().PromptTokens, h.usage.PromptTokens}, {k.sim.Stats().OutputTokens, h.usage.OutputTokens},
+	} {
+		assert.GreaterOrEqual(t, c.estimated, c.counted, "the simulator takes 4 characters for a token, whatever they are")
+		assert.LessOrEqual(t, c.estimated, 2*c.counted)
+	}
 }
 
 func TestTheStreamIsClosedAsSoonAsTheTargetActs(t *testing.T) {

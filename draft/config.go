@@ -48,7 +48,9 @@ type ChatConfig struct {
 	Form Form
 
 	// MaxPromptTokens is the size to which a prompt is cropped. A token is
-	// taken as 4 ASCII characters or one other character. 0 or less: 4,000.
+	// taken as 4 letters or spaces, 2 signs, or one digit; what is not ASCII is
+	// a token each. Leave room for the answer in the model's context. 0 or
+	// less: 4,000.
 	MaxPromptTokens int
 
 	// MaxOutputTokens ends answers that go on. 0 or less: what N actions take,

@@ -90,6 +90,9 @@ func readPassages(text string) (all []passage) {
 		for rest := oneLine(line); rest != ""; {
 			piece := cutAtSpace(rest, maxPassage)
 			rest = strings.TrimLeft(rest[len(piece):], " ")
+			if !strings.ContainsFunc(piece, wordRune) {
+				continue // the rulers of a table, a row of stars
+			}
 			all = append(all, passage{text: piece, words: lex.words(nil, piece), at: len(all)})
 		}
 	}

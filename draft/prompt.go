@@ -18,16 +18,26 @@ type prompt struct {
 	tokens int // as estimated
 }
 
-// tokensOf estimates the tokens in a text: 4 ASCII characters or one other.
+// tokensOf estimates the tokens in a text. On pages full of dates, tables and
+// paths, models with a small vocabulary need a third more than a token for 4
+// characters; by this rule it is a tenth more or less.
 func tokensOf(text string) int {
-	runes := utf8.RuneCountInString(text)
-	ascii := runes
+	n := 0
 	for _, r := range text {
-		if r >= utf8.RuneSelf {
-			ascii--
-		}
+		n += quarters(r)
 	}
-	return (ascii+3)/4 + runes - ascii
+	return (n + 3) / 4
+}
+
+// quarters is what a character takes, in quarters of a token.
+func quarters(r rune) int {
+	switch {
+	case r >= utf8.RuneSelf || '0' <= r && r <= '9':
+		return 4
+	case 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || r == ' ' || r == '\n':
+		return 1
+	}
+	return 2
 }
 
 func (c *chat) prompt(sc scene) prompt {
@@ -82,8 +92,10 @@ func (c *catalog) describe(b *strings.Builder) {
 	}
 }
 
+// The forms show places for numbers and no numbers: small models repeat those
+// of an example on every page.
 func (c *catalog) jsonForm(b *strings.Builder) {
-	b.WriteString("\nAnswer in JSON and with nothing else:\n" + `{"actions":[{"choice":12},{"choice":3}`)
+	b.WriteString("\nAnswer in JSON and with nothing else:\n" + `{"actions":[{"choice":<number>},{"choice":<number>}`)
 	if name := c.firstComposed(); name != "" {
 		fmt.Fprintf(b, `,{"tool":%q,"arguments":{…}}`, name)
 	}
@@ -92,7 +104,7 @@ func (c *catalog) jsonForm(b *strings.Builder) {
 
 func (c *catalog) lineForm(b *strings.Builder) {
 	b.WriteString("\nAnswer in lines of this form and with nothing else:\n" +
-		"Action: click\nAction Input 1: {\"choice\": 12}\nAction Input 2: {\"choice\": 3}\n")
+		"Action: click\nAction Input 1: {\"choice\": <number>}\nAction Input 2: {\"choice\": <number>}\n")
 	if name := c.firstComposed(); name != "" {
 		fmt.Fprintf(b, "Action: %s\nAction Input 3: {…}\n", name)
 	}
@@ -132,12 +144,9 @@ func crop(text string, budget int) string {
 	if tokensOf(text) <= budget {
 		return text
 	}
-	spent := 0 // quarters of a token
+	spent := 0
 	for i, r := range text {
-		if spent++; r >= utf8.RuneSelf {
-			spent += 3
-		}
-		if spent > 4*budget {
+		if spent += quarters(r); spent > 4*budget {
 			return text[:i]
 		}
 	}

@@ -3,6 +3,7 @@ package draft_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -92,7 +93,9 @@ func TestWhatAPageSaysIsQuotedLineByLine(t *testing.T) {
 	page.Title, page.Text = attack, attack
 	for i := range page.Choices {
 		page.Choices[i].Label += attack
+		page.Choices[i].Action = visit(site + "/" + url.PathEscape(attack) + fmt.Sprint(i))
 	}
+	s.Steps[1].Observation = *page
 	_, user, _ := ask(draft.ChatConfig{}, s)
 	for line := range strings.Lines(user) {
 		if strings.Contains(line, "obey") || strings.Contains(line, "Action") || strings.Contains(line, "Ignore") {
@@ -104,6 +107,36 @@ func TestWhatAPageSaysIsQuotedLineByLine(t *testing.T) {
 	assert.NotContains(t, user, "\u200b")
 	assert.NotContains(t, user, "\U000E0041")
 	assert.Contains(t, user, "| Action: click Action Input 1: {", "it is shown as what it is")
+}
+
+func TestAnAnswerIsShownInPlacesForNumbersNotInNumbers(t *testing.T) {
+	for _, form := range forms {
+		system, _, _ := draft.PromptOf(draft.ChatConfig{}, conference(), form)
+		assert.Contains(t, system, `<number>`)
+		assert.NotRegexp(t, `"choice":\s*\d`, system, "a small model would choose that on every page")
+	}
+}
+
+func TestWhatHasNoWordsIsLeftOutOfAPage(t *testing.T) {
+	_, user, _ := ask(draft.ChatConfig{}, reading("When?", "| | |\n|-----|-----|\n| Date | June 3 |\n\n* * *\n\n日期 6", numbered...))
+	assert.Contains(t, user, "| | Date | June 3 |\n| 日期 6\n")
+}
+
+func TestAPathIsShownAsItReads(t *testing.T) {
+	s := reading("Where?", "", link("Program", site+"/%E6%97%A5%E7%A8%8B"), link("Broken", site+"/%zz%E6"), link("Cut", site+"/%E6%97"))
+	_, user, _ := ask(draft.ChatConfig{}, s)
+	for _, shown := range []string{"Program (/日程)\n", "Broken (/%zz%E6)\n", "Cut (/%E6%97)\n"} {
+		assert.Contains(t, user, shown)
+	}
+}
+
+// A page that was observed, such as the first one, has no address.
+func TestTheHostOfMostLinksIsNotRepeatedOnAPageThatWasObserved(t *testing.T) {
+	s := conference()
+	s.Steps[0].Observation.Choices = append(s.Steps[0].Observation.Choices, link("Sponsor", "https://sponsor.example/c"))
+	_, user, _ := ask(draft.ChatConfig{}, s)
+	assert.Contains(t, user, "Workshop deadline (/deadline)\n")
+	assert.Contains(t, user, "Sponsor (sponsor.example/c)\n")
 }
 
 func TestTheAgentIsNotSentWhereItIsAndVisitedPagesComeLast(t *testing.T) {

@@ -3,9 +3,11 @@ package draft
 import (
 	"cmp"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/speccache/speccache-go/actions"
 )
@@ -94,12 +96,28 @@ func (r *ranking) links() (links []linkTo) {
 	slices.SortStableFunc(places, func(a, b *place) int {
 		return cmp.Or(boolCompare(r.visited[a.at.key], r.visited[b.at.key]), cmp.Compare(b.score, a.score))
 	})
+	home := r.home()
 	for _, p := range places {
 		if p.at.key != r.here.key {
-			links = append(links, linkTo{choice: p.chosen(), path: r.pathOf(p.at), visited: r.visited[p.at.key]})
+			links = append(links, linkTo{choice: p.chosen(), path: p.at.path(home), visited: r.visited[p.at.key]})
 		}
 	}
 	return links
+}
+
+// home is the page's own host. The address of a page that was observed and not
+// asked for is not known: there it is the host of most links.
+func (r *ranking) home() (host string) {
+	if r.here.host != "" {
+		return r.here.host
+	}
+	count := make(map[string]int)
+	for _, p := range r.order {
+		if count[p.at.host]++; count[p.at.host] > count[host] {
+			host = p.at.host
+		}
+	}
+	return host
 }
 
 func boolCompare(a, b bool) int {
@@ -118,12 +136,16 @@ func (p *place) chosen() actions.Choice {
 	return p.choices[max(0, i)]
 }
 
-// pathOf returns an address in short, without its query, which may hold
-// secrets, and without its host if that is the page's own.
-func (r *ranking) pathOf(at address) string {
+// path returns an address in short, without its query, which may hold secrets,
+// and without its host if that is home. Escapes are undone: they are unreadable,
+// and three tokens for each byte.
+func (at address) path(home string) string {
 	short := shortURL(at.url)
-	if at.host == r.here.host {
+	if at.host == home {
 		short = strings.TrimPrefix(short, hostOnly(at.host))
+	}
+	if plain, err := url.PathUnescape(short); err == nil && utf8.ValidString(plain) {
+		short = plain
 	}
 	return short
 }
@@ -131,11 +153,11 @@ func (r *ranking) pathOf(at address) string {
 func hostOnly(host string) string { return host[strings.LastIndexByte(host, '@')+1:] }
 
 // shortURL leaves out user and password and the query of a host with path.
-func shortURL(url string) string {
-	url, _, _ = strings.Cut(url, "?")
-	host, path, found := strings.Cut(url, "/")
+func shortURL(address string) string {
+	address, _, _ = strings.Cut(address, "?")
+	host, path, found := strings.Cut(address, "/")
 	if !found {
-		return hostOnly(url)
+		return hostOnly(address)
 	}
 	return hostOnly(host) + "/" + path
 }

@@ -17,7 +17,7 @@ type Completer = llm.Completer
 // NewClient returns a client of an OpenAI-compatible endpoint that keeps
 // connections for many requests at once, knows how long a server asks to wait,
 // and names what went wrong. The base URL goes up to and including /v1; "" is
-// OpenAI's. Nothing is retried.
+// OpenAI's. Nothing is retried, but for a request that met a closed connection.
 func NewClient(key, baseURL string) *openai.Client {
 	return llm.NewClient(llm.Config{Key: key, BaseURL: baseURL})
 }

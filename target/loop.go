@@ -20,6 +20,10 @@ var (
 	// ErrSteps says that there is no answer within Loop.Steps.
 	ErrSteps = errors.New("target: no answer within the step limit")
 
+	// ErrLength says that a reply without a call stopped at a limit of tokens,
+	// so that it is no answer. Its text was the last Event's with a Reply.
+	ErrLength = errors.New("target: the reply was cut at the limit of its tokens")
+
 	// ErrRefused says that the model won't answer; the text says why.
 	ErrRefused = errors.New("target: the model refuses to answer")
 )
@@ -87,8 +91,8 @@ func (l *Loop[O]) Answer(ctx context.Context, question string, inView ...O) (res
 // first is what the session has seen already, by Do or Observe.
 //
 // The last event has the Result, and the error if there is one: ErrSteps,
-// ErrContext, ErrRefused, one that wraps an [*Error], or the end of the
-// context. What goes wrong with an action is for the model to read, and ends
+// ErrContext, ErrLength, ErrRefused, one that wraps an [*Error], or the end of
+// the context. What goes wrong with an action is for the model to read, and ends
 // nothing. Leaving the loop cancels what is going on.
 func (l *Loop[O]) Run(ctx context.Context, question string, inView ...O) iter.Seq2[Event[O], error] {
 	return func(yield func(Event[O], error) bool) {

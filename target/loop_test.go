@@ -10,7 +10,6 @@ import (
 
 	"github.com/speccache/speccache-go/actions"
 	"github.com/speccache/speccache-go/actions/web"
-	"github.com/speccache/speccache-go/internal/llm"
 	"github.com/speccache/speccache-go/internal/llmsim"
 	"github.com/speccache/speccache-go/speccache"
 	"github.com/speccache/speccache-go/target"
@@ -189,9 +188,25 @@ func TestARefusalAndACutAnswerAreErrors(t *testing.T) {
 		k.sim.Push(llmsim.Answer{Text: "this goes on and on"}, llmsim.Answer{Reasoning: "this goes on and on", Text: "x"})
 		for range 2 {
 			_, err = k.ready().Answer(t.Context(), question, k.home)
-			failed(t, llm.Truncated, err)
-			assert.ErrorContains(t, err, "raise MaxOutputTokens")
+			require.ErrorIs(t, err, target.ErrLength)
+			assert.ErrorContains(t, err, "raise ChatConfig.MaxOutputTokens, which is 2")
 		}
+		k.chat.MaxOutputTokens = 0
+		k.sim.Push(llmsim.Answer{Text: "the context is full", Finish: "length"})
+		result, err := k.ready().Answer(t.Context(), question, k.home)
+		require.ErrorIs(t, err, target.ErrLength)
+		assert.ErrorContains(t, err, "lower Loop.ContextTokens", "there is no MaxOutputTokens to raise")
+		assert.Empty(t, result.Answer, "half an answer is none")
+	})
+}
+
+func TestACutReplyThatMakesACallGoesOn(t *testing.T) {
+	agent(t, llmsim.Options{}, func(t *testing.T, k *kit) {
+		k.sim.Push(llmsim.Answer{Text: "Let me", Calls: []llmsim.Call{click("About")}, Finish: "length"}, llmsim.Answer{Text: "done"})
+		result, err := k.ready().Answer(t.Context(), question, k.home)
+		require.NoError(t, err)
+		assert.Equal(t, "done", result.Answer)
+		assert.Len(t, result.Steps, 1)
 	})
 }
 

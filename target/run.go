@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/speccache/speccache-go/internal/llm"
 )
 
 // errLeft ends a run whose consumer has left the loop.
@@ -124,12 +122,19 @@ func (r *run[O]) conclude(reply *Reply) (answered bool, err error) {
 	case len(reply.Dropped) > 0:
 		return false, nil
 	case reply.Finish == "length":
-		return false, &replyError{model: r.Chat.cfg.Model, err: &llm.Error{
-			Class: llm.Truncated, Advice: "the reply was cut at the limit of its tokens: raise MaxOutputTokens, or lower ContextTokens",
-		}}
+		return false, r.cut()
 	}
 	r.result.Answer = strings.TrimSpace(reply.Text)
 	return r.result.Answer != "", nil
+}
+
+// cut says which limit to raise. That the half of an answer is none is for the
+// caller's sake: its end may take back what it begins with.
+func (r *run[O]) cut() error {
+	if limit := r.Chat.cfg.MaxOutputTokens; limit > 0 {
+		return fmt.Errorf("%w: raise ChatConfig.MaxOutputTokens, which is %d", ErrLength, limit)
+	}
+	return fmt.Errorf("%w, which is the server's or the end of the model's context: raise that, or lower Loop.ContextTokens", ErrLength)
 }
 
 // maxCalls bounds the calls of one reply that are done. A model that repeats

@@ -12,6 +12,11 @@
 //	export OPENAI_API_KEY=...             # or, for a server of your own,
 //	export OPENAI_BASE_URL=http://localhost:8080/v1
 //	go run ./examples/quickstart -target gpt-5-mini -draft gpt-4.1-mini
+//	go run ./examples/quickstart -target reader -draft qwen3-0.6b -think 5s
+//
+// Either may be what it is without an endpoint: -target reader, which needs no
+// tool calls of a model and always does the same, or -draft lexical. A reader
+// that thinks for less time than the model takes to guess is served nothing.
 //
 // The files, in the order to read them: run.go is an agent's loop with a
 // session in it, reader.go is the target, site.go is the web, and models.go has
@@ -85,11 +90,21 @@ type options struct {
 	delay func(path string) time.Duration // of the site's pages
 
 	key, baseURL  string // of the models' endpoint
-	target, draft string // models
+	target, draft string // models, or readerName and lexical
 }
 
+// What target and draft are called that are no models.
+const (
+	readerName = "reader"
+	lexical    = "lexical"
+)
+
+func (o options) endpoint() bool { return o.key != "" || o.baseURL != "" }
+
 // models reports whether there are any.
-func (o options) models() bool { return o.key != "" || o.baseURL != "" }
+func (o options) models() bool {
+	return o.endpoint() && (o.target != readerName || o.draft != lexical)
+}
 
 const defaultThink = 400 * time.Millisecond
 
@@ -100,7 +115,7 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (options
 	flags.BoolVar(&opts.json, "json", false, "print one JSON object instead of the story")
 	flags.BoolVar(&opts.serve, "serve", false, "serve the documentation until interrupted, and print where")
 	flags.DurationVar(&opts.think, "think", defaultThink, "how long the reader thinks about each page")
-	flags.StringVar(&opts.target, "target", target.DefaultModel, "the `model` that clicks and answers")
+	flags.StringVar(&opts.target, "target", target.DefaultModel, "the `model` that clicks and answers, or "+readerName+", which is none")
 	flags.StringVar(&opts.draft, "draft", draft.DefaultModel, "the `model` that guesses, or "+lexical+", which is none")
 	if err := flags.Parse(args); err != nil {
 		return opts, err
@@ -123,10 +138,10 @@ func (o options) check(rest []string, given map[string]bool) error {
 		return fmt.Errorf("-think is %v: nobody thinks for a negative time", o.think)
 	case o.json && o.serve:
 		return errors.New("-json and -serve exclude each other")
-	case (given["target"] || given["draft"]) && !o.models():
+	case !o.endpoint() && (given["target"] && o.target != readerName || given["draft"] && o.draft != lexical):
 		return errors.New("-target and -draft name models: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own")
-	case given["think"] && o.models():
-		return errors.New("-think is for the reader, models think as long as they do: unset OPENAI_API_KEY and OPENAI_BASE_URL")
+	case given["think"] && o.endpoint() && o.target != readerName:
+		return errors.New("-think is for the reader, models think as long as they do: add -target " + readerName + ", or unset OPENAI_API_KEY and OPENAI_BASE_URL")
 	}
 	return nil
 }

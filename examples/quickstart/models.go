@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,11 +19,8 @@ import (
 	"github.com/speccache/speccache-go/target"
 )
 
-// lexical is the draft that is no model.
-const lexical = "lexical"
-
-// models are a target and a draft that are language models, behind one
-// endpoint. They take the places of the reader and of draft.Lexical.
+// models are a target and a draft of which one at least is a language model,
+// behind one endpoint. They take the places of the reader and of draft.Lexical.
 type models struct {
 	client        target.Completer
 	target, draft string // names
@@ -40,6 +38,9 @@ func newModels(opts options) *models {
 	}
 	return &models{client: target.NewClient(opts.key, opts.baseURL), target: opts.target, draft: opts.draft}
 }
+
+// acts reports whether the target is a model.
+func (m *models) acts() bool { return m != nil && m.target != readerName }
 
 // predictor is the draft.
 func (m *models) predictor() actions.Predictor[*web.Page] {
@@ -136,7 +137,7 @@ func (w *walk) conclude(err error, show func(line)) error {
 	switch {
 	case err == nil:
 		show(line{answer: oneLine(w.answer), at: w.from})
-	case errors.Is(err, target.ErrSteps), errors.Is(err, target.ErrRefused):
+	case errors.Is(err, target.ErrSteps), errors.Is(err, target.ErrRefused), errors.Is(err, target.ErrLength):
 		show(line{answer: "no answer: " + oneLine(err.Error()), at: w.from})
 	default:
 		return err
@@ -150,25 +151,34 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 // as that can be seen where a model may choose anew: a page that was read in
 // both runs has to be the same, and the target has to have acted.
 func (m *models) check(c comparison) error {
+	if !m.acts() {
+		return c.check()
+	}
 	pages := map[string]observation{}
 	for _, w := range c.off.walks {
 		for _, o := range w.seen {
 			pages[o.url] = o
 		}
 	}
-	acted := false
 	for _, w := range c.spec.walks {
-		acted = acted || len(w.seen) > 1
 		for _, o := range w.seen {
 			if known, ok := pages[o.url]; ok && !known.equal(o) {
 				return fmt.Errorf("the two runs observed different pages at %s", pathOf(o.url))
 			}
 		}
 	}
-	if !acted {
-		return fmt.Errorf("%s has read no page: a target needs a model and a server that have tool calls", m.target)
+	return m.needsTools(c.spec)
+}
+
+// needsTools returns an error if the target, a model, has not acted at all.
+// Servers that have no tools for a model often leave them out without a word.
+func (m *models) needsTools(t *trip) error {
+	read := func(w walk) bool { return len(w.seen) > 1 }
+	if !m.acts() || slices.ContainsFunc(t.walks, read) {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("%s has read no page: a target needs a model and a server that have tool calls; "+
+		"with -target %s only the draft is a model", m.target, readerName)
 }
 
 // host names an endpoint without what may be secret in its URL.
@@ -185,22 +195,38 @@ func (o options) host() string {
 // cost tells what the models have used, and what was wrong with the draft's
 // words.
 func (m *models) cost(s *story, c comparison) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	st := c.spec.stats
-	s.printf("\nThe target used %d tokens without speculation and %d with it, the draft %d in %d calls.\n",
-		tokens(c.off.usage()), tokens(c.spec.usage()), tokens(st.Usage), st.Usage.Calls)
-	if len(m.dropped) > 0 {
-		s.printf("Of what the draft wrote was dropped: %s.\n", listed(m.dropped))
+	if m.acts() {
+		s.printf("\nThe target used %d tokens without speculation and %d with it.\n",
+			tokens(c.off.usage()), tokens(c.spec.usage()))
 	}
-	if st.DraftsFailed > 0 {
-		s.printf("%d of %d drafts failed (%s), at no cost to the target; the last: %v\n",
-			st.DraftsFailed, st.Drafts, listed(st.DraftFailures), m.failure)
+	if m.draft != lexical {
+		m.draftCost(s, c.spec.stats)
 	}
 	if !c.sameAnswers || !c.sameObservations {
 		s.printf("Models may choose and say something else each time: what differs above is theirs.\n" +
 			"Pages that were read in both runs are the same.\n")
 	}
+}
+
+func (m *models) draftCost(s *story, st speccache.Stats) {
+	s.printf("\nThe draft used %d tokens in %d calls. Of what it wrote was dropped: %s.\n",
+		tokens(st.Usage), st.Usage.Calls, cmp.Or(listed(m.drops()), "nothing"))
+	if st.DraftsLate > 0 {
+		s.printf("%d of %d drafts had said nothing when the target acted: a draft has to be faster than the target thinks.\n",
+			st.DraftsLate, st.Drafts)
+	}
+	if st.DraftsFailed > 0 {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		s.printf("%d of %d drafts failed (%s), at no cost to the target; the last: %v\n",
+			st.DraftsFailed, st.Drafts, listed(st.DraftFailures), m.failure)
+	}
+}
+
+func (m *models) drops() map[draft.DropReason]int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.dropped)
 }
 
 func tokens(u actions.Usage) int { return u.PromptTokens + u.OutputTokens }

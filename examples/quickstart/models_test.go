@@ -165,6 +165,57 @@ func TestADraftWithoutAModelNeedsOnlyATarget(t *testing.T) {
 	assert.Contains(t, stdout, "The draft is lexical")
 }
 
+// The reader thinks in real time here, so that the model is given none.
+func TestTheReaderMayBeTheTargetOfADraftThatIsAModel(t *testing.T) {
+	env := endpoint(t, llmsim.Options{Models: known, Answer: func(req llmsim.Request) llmsim.Answer {
+		assert.Equal(t, little, req.Model, "no other model is asked")
+		return llmsim.Answer{Text: `{"actions":[{"choice":1},{"choice":2},{"choice":2},{"choice":99}]}`}
+	}})
+	code, stdout, stderr := ask(t.Context(), env, "-target", readerName, "-draft", little, "-think", "50ms")
+	require.Equal(t, exitOK, code, stderr)
+	for _, text := range []string{"A reader answers 3 questions", "It thinks 50ms", "The draft is little. Models are asked at 127.0.0.1:", "The draft used ", "duplicate"} {
+		assert.Contains(t, stdout, text)
+	}
+	assert.NotContains(t, stdout, "The target used")
+	assert.Equal(t, 2, strings.Count(stdout, "the same\n"), "answers and observations")
+
+	code, stdout, stderr = ask(t.Context(), env, "-target", readerName, "-draft", little, "-think", "50ms", "-json")
+	require.Equal(t, exitOK, code, stderr)
+	var r report
+	require.NoError(t, json.Unmarshal([]byte(stdout), &r))
+	assert.Equal(t, readerName, r.Target)
+	assert.Zero(t, r.TargetTokens)
+	assert.Positive(t, r.DraftTokens)
+	assert.Positive(t, r.DraftDropped["duplicate"])
+	assert.Positive(t, r.Spec.Hits+r.Spec.Joins, "each page has its links nearest to the goal first")
+}
+
+func TestAReaderThatDoesNotWaitForTheDraftSaysThatItWasLate(t *testing.T) {
+	env := endpoint(t, llmsim.Options{Models: known, Answer: func(llmsim.Request) llmsim.Answer { return llmsim.Answer{Fault: llmsim.Fault{Hang: true}} }})
+	code, stdout, stderr := ask(t.Context(), env, "-target", readerName, "-draft", little, "-think", "0s")
+	require.Equal(t, exitOK, code, stderr)
+	assert.Regexp(t, `\d+ of \d+ drafts had said nothing when the target acted`, stdout)
+	assert.Contains(t, stdout, "dropped: nothing")
+}
+
+func TestWithReaderAndLexicalNobodyIsAsked(t *testing.T) {
+	for _, env := range []map[string]string{nil, {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}} {
+		code, stdout, stderr := ask(t.Context(), env, "-target", readerName, "-draft", lexical, "-think", "1ms")
+		require.Equal(t, exitOK, code, stderr)
+		assert.Contains(t, stdout, "Nothing here is a language model")
+	}
+}
+
+func TestThinkingIsTheReadersOnly(t *testing.T) {
+	env := map[string]string{"OPENAI_API_KEY": "sk-secret"}
+	code, _, stderr := ask(t.Context(), env, "-target", big, "-think", "1s")
+	assert.Equal(t, exitUsage, code)
+	assert.Contains(t, stderr, "-target reader")
+	code, _, stderr = ask(t.Context(), nil, "-target", readerName, "-draft", little)
+	assert.Equal(t, exitUsage, code)
+	assert.Contains(t, stderr, "set OPENAI_API_KEY")
+}
+
 func TestWhatIsWrongWithAnEndpointIsSaidAndExitsWithOne(t *testing.T) {
 	good := endpoint(t, llmsim.Options{Models: known, Answer: simulated, Key: "sk-secret"})
 	changed := func(name, value string) map[string]string {
@@ -173,6 +224,7 @@ func TestWhatIsWrongWithAnEndpointIsSaidAndExitsWithOne(t *testing.T) {
 		return env
 	}
 	silent := endpoint(t, llmsim.Options{Answer: func(llmsim.Request) llmsim.Answer { return llmsim.Answer{Text: "It is 7."} }})
+	rambling := endpoint(t, llmsim.Options{Answer: func(llmsim.Request) llmsim.Answer { return llmsim.Answer{Text: "and so on", Finish: "length"} }})
 	for what, c := range map[string]struct {
 		env   map[string]string
 		model string
@@ -185,6 +237,7 @@ func TestWhatIsWrongWithAnEndpointIsSaidAndExitsWithOne(t *testing.T) {
 		"no such model":         {good, "huge", "huge"},
 		"no tools":              {good, "toolless", "a target needs tool calls"},
 		"tools that are unused": {silent, big, "has read no page"},
+		"tools of no server":    {rambling, big, "with -target reader only the draft is a model"},
 	} {
 		code, _, stderr := ask(t.Context(), c.env, "-target", c.model, "-draft", lexical)
 		assert.Equal(t, exitFailed, code, what)
@@ -210,9 +263,13 @@ func TestAQuestionWithoutAnAnswerIsToldAndEndsNothing(t *testing.T) {
 		if strings.Contains(req.Messages[1].Content, questions[1]) {
 			return llmsim.Answer{Refusal: "I would rather not."}
 		}
+		if strings.Contains(req.Messages[1].Content, questions[2]) && len(req.Tools) > 0 {
+			return llmsim.Answer{Text: "Let me think about", Finish: "length"}
+		}
 		return simulated(llmsim.Request{ChatCompletionRequest: req.ChatCompletionRequest})
 	}})
 	code, stdout, stderr := ask(t.Context(), env, "-target", big, "-draft", little)
 	require.Equal(t, exitOK, code, stderr)
-	assert.Equal(t, 2, strings.Count(stdout, "= no answer: "), stdout)
+	assert.Equal(t, 4, strings.Count(stdout, "= no answer: "), stdout)
+	assert.Contains(t, stdout, "cut at the limit of its tokens")
 }

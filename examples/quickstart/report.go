@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/speccache/speccache-go/actions/web"
+	"github.com/speccache/speccache-go/draft"
 	"github.com/speccache/speccache-go/speccache"
 )
 
@@ -68,18 +69,22 @@ func (s *story) paint(code, text string) string {
 }
 
 func (s *story) begin(url string, opts options) {
+	who := "A reader"
+	if s.models.acts() {
+		who = opts.target
+	}
+	s.printf("%s answers %d questions by clicking through SpecCache's documentation,\n"+
+		"which is served at %s, each page %v to %v after it is asked for.\n",
+		who, len(questions), url, minDelay, maxDelay)
+	if !s.models.acts() {
+		s.printf("It thinks %v about each page.\n", opts.think)
+	}
 	if s.models != nil {
-		s.printf("%s answers %d questions by clicking through SpecCache's documentation,\n"+
-			"which is served at %s, each page %v to %v after it is asked for.\n"+
-			"The draft is %s. Models are asked at %s.\n",
-			opts.target, len(questions), url, minDelay, maxDelay, opts.draft, opts.host())
+		s.printf("The draft is %s. Models are asked at %s.\n", opts.draft, opts.host())
 		return
 	}
-	s.printf("A reader answers %d questions by clicking through SpecCache's documentation,\n"+
-		"which is served at %s, each page %v to %v after it is asked for.\n"+
-		"It thinks %v about each page. Nothing here is a language model: the reader goes\n"+
-		"by the text around links, the draft by their labels and URLs. Neither knows the way.\n",
-		len(questions), url, minDelay, maxDelay, opts.think)
+	s.printf("Nothing here is a language model: the reader goes by the text around links,\n" +
+		"the draft by their labels and URLs. Neither knows the way.\n")
 }
 
 func (s *story) arm(title string) {
@@ -213,7 +218,10 @@ type report struct {
 	TargetTokens int              `json:"target_tokens,omitempty"`
 	DraftTokens  int              `json:"draft_tokens,omitempty"`
 	DraftCalls   int              `json:"draft_calls,omitempty"`
+	DraftsLate   int64            `json:"drafts_late,omitempty"`
 	DraftsFailed map[string]int64 `json:"drafts_failed,omitempty"`
+
+	DraftDropped map[draft.DropReason]int `json:"draft_dropped,omitempty"`
 }
 
 func (s *story) writeJSON(c comparison) error {
@@ -226,6 +234,7 @@ func (s *story) writeJSON(c comparison) error {
 	if m := s.models; m != nil {
 		r.Target, r.Draft, r.TargetTokens = m.target, m.draft, tokens(c.spec.usage())
 		r.DraftTokens, r.DraftCalls, r.DraftsFailed = tokens(st.Usage), st.Usage.Calls, st.DraftFailures
+		r.DraftsLate, r.DraftDropped = st.DraftsLate, m.drops()
 	}
 	return json.NewEncoder(s.w).Encode(r)
 }

@@ -83,6 +83,9 @@ func quickstart(ctx context.Context, opts options, stdout io.Writer) error {
 	out.begin(url, opts)
 	out.arm("Without speculation: the mode is Off, every page is fetched when the target asks.")
 	off, err := t.run(ctx, speccache.Off)
+	if err == nil {
+		err = t.models.needsTools(off)
+	}
 	if err != nil {
 		return err
 	}
@@ -152,7 +155,7 @@ func (t *tour) walk(ctx context.Context, cache *speccache.Cache[*web.Page], home
 
 	w := walk{question: question, session: session.ID(), seen: []observation{observe(home)}}
 	var err error
-	if t.models != nil {
+	if t.models.acts() {
 		err = t.models.walk(ctx, session, home, &w, t.show)
 	} else {
 		err = t.loop(ctx, session, home, &w)

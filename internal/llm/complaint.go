@@ -155,7 +155,7 @@ var wording = []struct {
 	{0, regexp.MustCompile(`overloaded|loading model|server_is_busy`), Overloaded},
 	{http.StatusBadRequest, regexp.MustCompile(`unsupported|n[o']t support|requires? --|response_format|tool_choice|json_schema|must be verified`), Unsupported},
 	{http.StatusUnprocessableEntity, regexp.MustCompile(`unsupported|n[o']t support|response_format|tool_choice|json_schema`), Unsupported},
-	{http.StatusInternalServerError, regexp.MustCompile(`does not support|n[o']t supported|requires? --`), Unsupported},
+	{http.StatusInternalServerError, regexp.MustCompile(`does not support|n[o']t supported|requires? --|\bgrammar|json_schema|response_format`), Unsupported},
 }
 
 // advice says what happened and what to do; $ stands for the status.
@@ -177,7 +177,7 @@ func advice(class Class, c complaint) string {
 	case Unsupported:
 		return "the model or server does not support this request$: another model, or no tools and no structured output"
 	case TooLong:
-		return "the prompt is too long for the model$: use a smaller budget"
+		return "the prompt is too long for the model$: lower MaxPromptTokens of the draft or ContextTokens of the loop, or give the model more context"
 	case Timeout:
 		return "the server ran out of time$"
 	case BadRequest:

@@ -13,6 +13,7 @@
 //	HTTPClient  connections, Retry-After, errors, extra fields
 //	Error       what went wrong, by class, and what to do about it
 //
-// Nothing is retried. Nothing runs in a goroutine of its own. A stream that was
+// Nothing is retried, but for a request that met a closed connection, which
+// nobody can have read. Nothing runs in a goroutine of its own. A stream that was
 // cut is never a complete result, and two tool calls are never merged into one.
 package llm

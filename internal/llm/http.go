@@ -50,8 +50,9 @@ type HTTPConfig struct {
 }
 
 // An HTTPClient sends go-openai's requests. It reports failed ones as *Error,
-// before go-openai forgets their Retry-After. It never sends a request twice,
-// and never follows a redirect: the key is for one host.
+// before go-openai forgets their Retry-After. It sends a request again only if a
+// kept connection turns out to be closed, once, and never follows a redirect:
+// the key is for one host.
 type HTTPClient struct {
 	http    http.Client
 	maxBody int64
@@ -114,10 +115,21 @@ func (c *HTTPClient) Do(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
+// send sends a request, and once more on a new connection if the one that was
+// kept for it is closed. Servers close them at any time, and llama.cpp's does
+// so after each stream, although it promises the contrary. net/http sees to
+// that only as long as nothing of the request was written.
 func (c *HTTPClient) send(req *http.Request) (*http.Response, error) {
 	if err := c.rewrite(req); err != nil {
 		return nil, err
 	}
+	var first attempt
+	resp, err := c.http.Do(req.WithContext(first.watch(req.Context())))
+	if err == nil || req.GetBody == nil || !first.unread(err) {
+		return resp, err
+	}
+	c.CloseIdleConnections() // the others are as old
+	req.Body, _ = req.GetBody()
 	return c.http.Do(req)
 }
 
@@ -248,9 +260,6 @@ func (c *HTTPClient) rewrite(req *http.Request) error {
 			return err
 		}
 	}
-	// A POST with GetBody goes out on another connection if the one that was
-	// chosen turns out to be closed before the first byte. It is never sent
-	// twice: that takes an Idempotency-Key.
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }
 	req.Body, _ = req.GetBody()
 	req.ContentLength = int64(len(text))

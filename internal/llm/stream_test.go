@@ -3,10 +3,7 @@ package llm_test
 import (
 	"context"
 	"errors"
-	"net"
-	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -118,30 +115,6 @@ func TestLeavingTheLoopEndsTheRequest(t *testing.T) {
 		assert.Equal(t, 1, sim.Stats().Abandoned, "the server knows at once")
 		assert.Zero(t, sim.Stats().InFlight)
 	})
-}
-
-func TestARequestIsSentOnce(t *testing.T) {
-	var requests atomic.Int32
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if requests.Add(1) > 1 { // the connection that the first one left open breaks
-			panic(http.ErrAbortHandler)
-		}
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(`{"choices":[{"message":{"content":"ok"}}]}`))
-	})}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	go func() { _ = server.Serve(l) }()
-	defer server.Close()
-	doer := llm.NewHTTPClient(llm.HTTPConfig{})
-	defer doer.CloseIdleConnections()
-	client := llm.NewClientWith(llm.Config{BaseURL: "http://" + l.Addr().String() + "/v1/"}, doer)
-	_, err = collect(t.Context(), whole{client}, ask("m", "what?"))
-	require.NoError(t, err)
-	_, err = collect(t.Context(), whole{client}, ask("m", "what?"))
-	e := failed(t, llm.Network, err)
-	assert.Contains(t, e.Advice, "closed the connection")
-	assert.Equal(t, int32(2), requests.Load())
 }
 
 func TestAnswersAreNotCompressed(t *testing.T) {

@@ -51,6 +51,8 @@ type Fault struct {
 	NoChoices bool // the answer has an empty list of choices
 	NoFinish  bool // a stream has neither a finish reason nor [DONE]
 	Hang      bool // nothing is sent until the client leaves
+	Drop      bool // the connection breaks instead, once the time until the first token is over
+	Closed    bool // the next request on this connection finds it closed, unannounced (llama.cpp)
 
 	NoIndex   bool // pieces of tool calls have no index (Gemini)
 	OneIndex  bool // all tool calls have index 0

@@ -95,7 +95,11 @@ func (s *Server) deliver(w http.ResponseWriter, r *http.Request, d *session) {
 			stats.Answered++
 		}
 	})
-	if f := d.answer.Fault; err == nil && f.CutAt > 0 && f.Error == "" {
+	f := d.answer.Fault
+	if f.Closed {
+		leaveClosed(r.Context())
+	}
+	if err == nil && (f.Drop || f.CutAt > 0 && f.Error == "") {
 		panic(http.ErrAbortHandler) // that is how a handler breaks a connection
 	}
 }
@@ -110,6 +114,8 @@ func (d *session) send(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	switch {
+	case fault.Drop:
+		return nil
 	case fault.Status != 0 || fault.Body != "":
 		d.output = 0
 		fault.send(w)

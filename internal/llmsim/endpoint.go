@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 
 	openai "github.com/sashabaranov/go-openai"
 	"github.com/speccache/speccache-go/internal/llm"
@@ -42,9 +43,10 @@ func (s *Server) Pipe() *Endpoint {
 
 func (s *Server) serve(l net.Listener, url string, dial func(context.Context, string, string) (net.Conn, error)) *Endpoint {
 	e := &Endpoint{URL: url, key: s.opts.Key, dial: dial}
-	e.server = &http.Server{ConnState: s.ConnState, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	e.server = &http.Server{ConnState: s.ConnState, ConnContext: withConn, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if e.handlers.enter() {
 			defer e.handlers.leave()
+			breakClosed(r.Context())
 			s.ServeHTTP(w, r)
 		}
 	})}
@@ -88,6 +90,28 @@ func (e *Endpoint) Close() {
 	defer e.mu.Unlock()
 	for _, c := range e.clients {
 		c.CloseIdleConnections()
+	}
+}
+
+type connKey struct{}
+
+// withConn lets requests know what became of their connection.
+func withConn(ctx context.Context, _ net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, new(atomic.Bool))
+}
+
+// leaveClosed lets the next request on a connection find it closed.
+func leaveClosed(ctx context.Context) {
+	if closed, ok := ctx.Value(connKey{}).(*atomic.Bool); ok {
+		closed.Store(true)
+	}
+}
+
+// breakClosed ends a request on a connection that was left closed. As far as
+// the client can tell, nobody has read it.
+func breakClosed(ctx context.Context) {
+	if closed, ok := ctx.Value(connKey{}).(*atomic.Bool); ok && closed.Load() {
+		panic(http.ErrAbortHandler)
 	}
 }
 

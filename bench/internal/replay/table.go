@@ -55,6 +55,9 @@ func (r *Report) writeModel(t *table) {
 	t.line("the model")
 	t.line("calls\t%d\t%s s each; those that the target did not wait for are given up, and asked again for the accuracy", r.DraftCalls, r.ModelSeconds.text(2))
 	t.line("tokens\t%d\t%s per step, prompts included", r.DraftTokens, ratio(int64(r.DraftTokens), int64(r.Steps)).text(0))
+	if len(r.DraftDropped) == 0 {
+		t.line("dropped\tnone\tof what the model wrote")
+	}
 	for _, reason := range slices.Sorted(maps.Keys(r.DraftDropped)) {
 		t.line("dropped\t%d\t%s", r.DraftDropped[reason], reason)
 	}
