@@ -26,7 +26,7 @@ type call struct {
 	parser  parser
 	answer  answer // to the last request
 	asked   int    // requests
-	told    int    // of these, in predictions
+	told    actions.Usage
 	seen    map[actions.Action]bool
 	first   time.Duration
 	dropped map[DropReason]int
@@ -37,8 +37,8 @@ type call struct {
 type answer struct {
 	served string
 	finish string
-	tokens int // in its text, as estimated
-	bytes  int
+	tokens int            // in its text, as estimated
+	tenths int            // of a token, at least
 	usage  *actions.Usage // nil: the server has not said
 	after  int            // bytes after the last guess that is wanted
 }
@@ -87,6 +87,9 @@ func (k *call) ask(ctx context.Context, form Form) error {
 			return err
 		}
 		k.note(d)
+		if ctx.Err() != nil { // the client does not obey: what it cost is told, and no guess about the past
+			return ctx.Err()
+		}
 		k.take(k.parser.write(d.Text))
 		if k.left {
 			return nil
@@ -102,9 +105,9 @@ func (k *call) note(d llm.Delta) {
 	k.answer.served = cmp.Or(d.Model, k.answer.served)
 	k.answer.finish = cmp.Or(d.Finish, k.answer.finish)
 	k.answer.tokens += tokensOf(d.Text) + tokensOf(d.Reasoning)
-	k.answer.bytes += len(d.Text)
+	k.answer.tenths += tenths(d.Text) + tenths(d.Reasoning)
 	if d.Usage != nil {
-		k.answer.usage = d.Usage
+		k.answer.usage = believed(*d.Usage)
 	}
 	if d.Refusal != "" && k.dropped[DropRefused] == 0 {
 		k.drop(DropRefused)
@@ -146,14 +149,8 @@ func (k *call) guess(a actions.Action) {
 	if len(k.seen) == 0 {
 		k.first = time.Since(k.began)
 	}
-	k.tell(actions.Prediction{Action: a, Confidence: prior(len(k.seen)), Usage: actions.Usage{Calls: k.asked - k.told}})
-	k.told = k.asked
+	k.tell(actions.Prediction{Action: a, Confidence: prior(len(k.seen))}, k.soFar())
 	k.seen[a] = true
-}
-
-func (k *call) tell(p actions.Prediction) {
-	p.Source = "chat"
-	k.left = !k.yield(p, nil)
 }
 
 // prior is how likely a guess is to be right, going by its rank.
@@ -188,9 +185,7 @@ func (k *call) conclude(ctx context.Context, err error) {
 		k.err = &failure{llm.Explain(err)}
 	}
 	if !k.left {
-		usage := k.usage()
-		usage.Calls = k.asked - k.told
-		k.tell(actions.Prediction{Usage: usage})
+		k.tell(actions.Prediction{}, k.usage())
 	}
 	if !k.left && k.err != nil {
 		k.left = !k.yield(actions.Prediction{}, k.err)
@@ -206,20 +201,6 @@ func (f *failure) Unwrap() error { return f.err }
 
 // ErrorClass returns the class of the error.
 func (f *failure) ErrorClass() string { return string(f.err.Class) }
-
-// usage is what the call cost, as the server says or as estimated. A request
-// that was refused costs nothing.
-func (k *call) usage() actions.Usage {
-	u := actions.Usage{Calls: k.asked}
-	switch {
-	case k.answer.usage != nil:
-		u = *k.answer.usage
-		u.Calls = k.asked
-	case k.answer.served != "" || k.err == nil:
-		u.PromptTokens, u.OutputTokens = k.prompt.tokens, k.answer.tokens
-	}
-	return u
-}
 
 func (k *call) report(sc scene) {
 	if k.cfg.Report == nil {
