@@ -82,6 +82,7 @@ func (k *call) ask(ctx context.Context, form Form) error {
 		return err
 	}
 	k.asked++
+	defer k.learn()
 	for d, err := range llm.Stream(ctx, k.client, req) {
 		if err != nil {
 			return err
@@ -99,6 +100,14 @@ func (k *call) ask(ctx context.Context, form Form) error {
 		}
 	}
 	return k.end()
+}
+
+// learn notes whether the server has kept to the form, as far as it has said
+// anything.
+func (k *call) learn() {
+	if k.form == FormJSON && (k.parser.began() || k.parser.ended()) {
+		k.forms.answered(k.parser.began())
+	}
 }
 
 func (k *call) note(d llm.Delta) {
@@ -168,9 +177,6 @@ func prior(rank int) float64 {
 func (k *call) end() error {
 	if k.answer.finish != "" {
 		k.take(k.parser.end())
-	}
-	if k.form == FormJSON && k.parser.ended() && !k.parser.began() {
-		k.plain.Store(true) // the server ignores what form it is asked for
 	}
 	if k.answer.finish == string(openai.FinishReasonLength) && len(k.seen) == 0 {
 		return &llm.Error{Class: llm.Truncated, Advice: fmt.Sprintf("the answer reached %d tokens before its first action: raise MaxOutputTokens", k.cfg.MaxOutputTokens)}

@@ -3,11 +3,9 @@ package draft
 import (
 	"context"
 	"iter"
-	"sync/atomic"
 	"time"
 
 	"github.com/speccache/speccache-go/actions"
-	"github.com/speccache/speccache-go/internal/llm"
 )
 
 // Chat returns a predictor that asks a small model, behind any
@@ -52,7 +50,7 @@ type chat struct {
 	cfg     ChatConfig
 	client  Completer
 	catalog *catalog
-	plain   atomic.Bool // the server is known to have no structured output
+	forms   forms
 }
 
 func newChat(client Completer, cfg ChatConfig) *chat {
@@ -61,16 +59,6 @@ func newChat(client Completer, cfg ChatConfig) *chat {
 	}
 	cfg = cfg.withDefaults()
 	return &chat{cfg: cfg, client: client, catalog: newCatalog(cfg)}
-}
-
-func (c *chat) form() Form {
-	switch {
-	case c.cfg.Form != FormAuto:
-		return c.cfg.Form
-	case c.plain.Load():
-		return FormLines
-	}
-	return FormJSON
 }
 
 // predict asks once, and once more if the server turns out to have no
@@ -84,19 +72,11 @@ func (c *chat) predict(ctx context.Context, sc scene, yield func(actions.Predict
 	defer cancel()
 	k := &call{chat: c, prompt: p, yield: yield, began: time.Now(), seen: map[actions.Action]bool{}, dropped: map[DropReason]int{}}
 	defer k.report(sc)
-	err := k.ask(limited, c.form())
-	if k.refused(err) {
-		if err = k.ask(limited, FormLines); err == nil {
-			c.plain.Store(true)
-		}
+	form, doubtful := c.forms.next(c.cfg.Form)
+	err := k.ask(limited, form)
+	if doubtful && k.answer.served == "" && isRefusal(err) {
+		err = k.ask(limited, FormLines)
+		c.forms.refused(err)
 	}
 	k.conclude(ctx, err)
-}
-
-// refused reports whether another form may do what this one did not: nothing
-// was said, and the form is what may have been wrong with the request.
-func (k *call) refused(err error) bool {
-	class := llm.Classify(err)
-	may := class == llm.Unsupported || class == llm.BadRequest
-	return may && k.cfg.Form == FormAuto && k.form == FormJSON && k.answer.served == ""
 }

@@ -116,23 +116,6 @@ func TestTheFirstGuessIsYieldedBeforeTheModelHasWrittenTheRest(t *testing.T) {
 	})
 }
 
-func TestAServerThatRefusesSchemasIsAskedForLinesFromThenOn(t *testing.T) {
-	k := talking(llmsim.Options{
-		Models: map[string]llmsim.Model{"small": {NoSchema: true}},
-		Answer: func(llmsim.Request) llmsim.Answer {
-			return llmsim.Answer{Text: "Action: click\nAction Input 1: {\"choice\": 2}\nAction Input 2: {\"button\": \"About\"}"}
-		},
-	}, draft.ChatConfig{Model: "small"})
-	defer k.close()
-	for range 2 {
-		h := hear(t.Context(), k.predict, conference())
-		require.Empty(t, h.errs)
-		assert.Equal(t, []actions.Action{visit("https://c.example/program"), visit("https://c.example/about")}, h.actions)
-	}
-	assert.Equal(t, draft.FormLines, k.report(t).Form)
-	assert.Equal(t, 3, len(k.sim.Requests()), "once refused, twice answered")
-}
-
 func TestAFailedCallYieldsOneTypedError(t *testing.T) {
 	k := talking(llmsim.Options{}, draft.ChatConfig{}, llmsim.Limited(llmsim.After(7*time.Second)))
 	defer k.close()
@@ -216,37 +199,6 @@ func TestAToolWithComposedArgumentsIsGuessedWithoutAPage(t *testing.T) {
 	defer k.close()
 	h := hear(t.Context(), k.predict, actions.State[actions.View]{Goal: "apples"})
 	assert.Equal(t, []actions.Action{actions.Must("search", map[string]string{"q": "apples"})}, h.actions)
-}
-
-func TestAServerThatIgnoresSchemasIsAskedForLinesFromThenOn(t *testing.T) {
-	k := talking(plainly, draft.ChatConfig{},
-		llmsim.Answer{Text: "Sure! I would open the deadline."}, llmsim.Answer{Text: "Action: click\nAction Input 1: {\"choice\": 1}"})
-	defer k.close()
-	first := hear(t.Context(), k.predict, conference())
-	assert.Empty(t, first.actions)
-	assert.Empty(t, first.errs)
-	assert.Equal(t, map[draft.DropReason]int{draft.DropMalformed: 1}, k.report(t).Dropped)
-	assert.Len(t, hear(t.Context(), k.predict, conference()).actions, 1)
-	assert.Empty(t, k.sim.Requests()[1].Field("response_format"))
-}
-
-func TestAFormThatWasChosenIsNotChanged(t *testing.T) {
-	k := talking(llmsim.Options{Models: map[string]llmsim.Model{"small": {NoSchema: true}}}, draft.ChatConfig{Model: "small", Form: draft.FormJSON})
-	defer k.close()
-	h := hear(t.Context(), k.predict, conference())
-	require.Len(t, h.errs, 1)
-	assert.Equal(t, draft.Class("unsupported"), k.report(t).Class)
-	assert.Len(t, k.sim.Requests(), 1)
-}
-
-func TestABadRequestInEitherFormIsOneErrorAndChangesNothing(t *testing.T) {
-	k := talking(plainly, draft.ChatConfig{}, llmsim.Failed(400), llmsim.Failed(400), llmsim.Answer{Text: three})
-	defer k.close()
-	h := hear(t.Context(), k.predict, conference())
-	require.Len(t, h.errs, 1)
-	assert.Equal(t, 2, h.usage.Calls)
-	assert.Len(t, hear(t.Context(), k.predict, conference()).actions, 3)
-	assert.Equal(t, draft.FormJSON, k.report(t).Form)
 }
 
 // faults is each way in which a server fails, with the class of the error; ""

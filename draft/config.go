@@ -92,8 +92,8 @@ type Form string
 
 // The forms of answers.
 const (
-	// FormAuto is FormJSON, and FormLines from then on if the server refuses
-	// structured output or ignores it.
+	// FormAuto is FormJSON, and FormLines for the next 100 calls if the server
+	// refuses structured output, or ignores it three times in a row.
 	FormAuto Form = ""
 
 	// FormJSON is structured output:
