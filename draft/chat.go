@@ -28,7 +28,9 @@ import (
 // The first guess tells that there was a call, and a prediction without an
 // action, the last one, what it cost. A call that fails yields one error, after
 // the guesses that were complete by then; [Error] is in its chain. Nothing is
-// sent where there is nothing to choose from. Confidences are those of ranks:
+// retried. Where a server asks to wait (Retry-After), nothing is sent for so
+// long, 5 minutes at most, and each call yields an error that says so. Nothing
+// is sent either where there is nothing to choose from. Confidences are those of ranks:
 // 0.5, 0.2, 0.1, and half of the one before from there on.
 //
 // Chat panics without a client or view, and on a tool whose schema is no JSON
@@ -51,6 +53,7 @@ type chat struct {
 	client  Completer
 	catalog *catalog
 	forms   forms
+	hold    hold
 }
 
 func newChat(client Completer, cfg ChatConfig) *chat {
@@ -68,6 +71,10 @@ func (c *chat) predict(ctx context.Context, sc scene, yield func(actions.Predict
 	if !p.menu.offers() {
 		return
 	}
+	if err := c.hold.check(); err != nil {
+		yield(actions.Prediction{Source: "chat"}, err)
+		return
+	}
 	limited, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
 	defer cancel()
 	k := &call{chat: c, prompt: p, yield: yield, began: time.Now(), seen: map[actions.Action]bool{}, dropped: map[DropReason]int{}}
@@ -78,5 +85,6 @@ func (c *chat) predict(ctx context.Context, sc scene, yield func(actions.Predict
 		err = k.ask(limited, FormLines)
 		c.forms.refused(err)
 	}
+	c.hold.note(err)
 	k.conclude(ctx, err)
 }

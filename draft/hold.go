@@ -1,0 +1,53 @@
+package draft
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/speccache/speccache-go/internal/llm"
+)
+
+// Bounds on how long nothing is sent after a server asked for less. It may ask
+// for whatever it likes, and for nothing.
+const (
+	minHold = time.Second
+	maxHold = 5 * time.Minute
+)
+
+// A hold keeps requests back for as long as a server has asked to wait.
+type hold struct {
+	mu     sync.Mutex // guards what follows
+	until  time.Time
+	reason llm.Class
+}
+
+// note reads how long an error asks to wait. Those who limit the rate ask even
+// if they don't say so.
+func (h *hold) note(err error) {
+	e := llm.Explain(err)
+	if e == nil || e.Class != llm.RateLimit && e.RetryAfter <= 0 {
+		return
+	}
+	until := time.Now().Add(min(max(e.RetryAfter, minHold), maxHold))
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if until.After(h.until) {
+		h.until, h.reason = until, e.Class
+	}
+}
+
+// check returns an error as long as requests are held back.
+func (h *hold) check() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	left := time.Until(h.until)
+	if left <= 0 {
+		return nil
+	}
+	return &failure{&Error{
+		Class:      h.reason,
+		Advice:     fmt.Sprintf("the server has asked to wait: nothing is sent for another %v", (left + time.Second - 1).Truncate(time.Second)),
+		RetryAfter: left,
+	}}
+}
