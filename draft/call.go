@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	openai "github.com/sashabaranov/go-openai"
@@ -187,6 +186,9 @@ func (k *call) end() error {
 // conclude tells what the call cost, and how it failed. That the target has
 // acted is no failure.
 func (k *call) conclude(ctx context.Context, err error) {
+	if err == nil && !k.left {
+		err = k.unusable()
+	}
 	if err != nil && !errors.Is(ctx.Err(), context.Canceled) {
 		k.err = &failure{llm.Explain(err)}
 	}
@@ -197,16 +199,6 @@ func (k *call) conclude(ctx context.Context, err error) {
 		k.left = !k.yield(actions.Prediction{}, k.err)
 	}
 }
-
-// A failure is the error of a call. Sessions count it by its class.
-type failure struct{ err *Error }
-
-func (f *failure) Error() string { return "draft: chat: " + strings.TrimPrefix(f.err.Error(), "llm: ") }
-
-func (f *failure) Unwrap() error { return f.err }
-
-// ErrorClass returns the class of the error.
-func (f *failure) ErrorClass() string { return string(f.err.Class) }
 
 func (k *call) report(sc scene) {
 	if k.cfg.Report == nil {

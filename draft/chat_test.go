@@ -194,6 +194,19 @@ func TestNothingIsSentWhereThereIsNothingToChoose(t *testing.T) {
 	assert.Empty(t, k.reports)
 }
 
+func TestAnAnswerOfWhichSomethingIsUsableOrThatSaysNothingIsNoFailure(t *testing.T) {
+	for _, text := range []string{`{"actions":[]}`, `{"actions":[{"choice":9},{"choice":1}]}`} {
+		h := hear(t.Context(), draft.Chat(replies(text), itself, draft.ChatConfig{}), conference())
+		assert.Empty(t, h.errs, text)
+	}
+	h := hear(t.Context(), draft.Chat(replies(`{"actions":[{"choice":9}]}`), itself, draft.ChatConfig{}), conference())
+	require.Len(t, h.errs, 1)
+	assert.EqualError(t, h.errs[0], "draft: chat: the model wrote nothing usable: choice out of range 1")
+	e, ok := errors.AsType[*draft.Error](h.errs[0])
+	require.True(t, ok)
+	assert.Equal(t, draft.Class("unusable"), e.Class)
+}
+
 func TestAToolWithComposedArgumentsIsGuessedWithoutAPage(t *testing.T) {
 	k := talking(plainly, draft.ChatConfig{Tools: searching}, llmsim.Answer{Text: `{"actions":[{"tool":"search","arguments":{"q":"apples"}}]}`})
 	defer k.close()
@@ -229,7 +242,7 @@ var faults = map[string]struct {
 	"comments":               {llmsim.Answer{Text: three, Fault: llmsim.Fault{Comments: 2000}}, ""},
 	"empty deltas":           {llmsim.Answer{Text: three, Fault: llmsim.Fault{Empty: 9}}, ""},
 	"no usage":               {llmsim.Answer{Text: three, NoUsage: true}, ""},
-	"refusal":                {llmsim.Answer{Refusal: "I can't."}, ""},
+	"refusal":                {llmsim.Answer{Refusal: "I can't."}, "unusable"},
 	"too long":               {llmsim.Answer{Text: strings.Repeat(" ", 4000)}, "truncated"},
 }
 
@@ -326,7 +339,7 @@ func TestAHijackedModelCanOnlyChooseFromThePage(t *testing.T) {
 	} {
 		for _, form := range forms {
 			h := hear(t.Context(), draft.Chat(replies(text), itself, draft.ChatConfig{Form: form}), s)
-			assert.Empty(t, h.errs)
+			assert.Equal(t, len(h.actions) == 0, len(h.errs) == 1, "of nothing usable, it is said why")
 			for _, a := range h.actions {
 				assert.Equal(t, visit("https://c.example/program"), a)
 			}

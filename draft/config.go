@@ -23,7 +23,8 @@ type Error = llm.Error
 
 // A Class is the kind of an [Error], a few words for programs and reports:
 // canceled, timeout, auth, not found, rate limit, quota, overloaded, server,
-// bad request, unsupported, prompt length, truncated, garbled answer, network.
+// bad request, unsupported, prompt length, truncated, garbled answer, network;
+// and unusable, if the model wrote nothing but what was dropped.
 type Class = llm.Class
 
 // DefaultModel is the draft where none is named. It goes with gpt-5-mini as
