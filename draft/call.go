@@ -131,10 +131,10 @@ func (k *call) enough(d llm.Delta) bool {
 	return k.parser.ended() || k.answer.after > maxAfter
 }
 
-// take yields those proposals that are actions.
+// take yields those proposals that are actions, as long as somebody waits.
 func (k *call) take(proposals []proposal) {
 	for _, p := range proposals {
-		if k.left {
+		if k.left || k.prompt.menu.ended() {
 			return
 		}
 		a, why := k.prompt.menu.resolve(p)

@@ -77,6 +77,7 @@ func (c *chat) predict(ctx context.Context, sc scene, yield func(actions.Predict
 	}
 	limited, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
 	defer cancel()
+	p.menu.over = limited.Done()
 	k := &call{chat: c, prompt: p, yield: yield, began: time.Now(), seen: map[actions.Action]bool{}, dropped: map[DropReason]int{}}
 	defer k.report(sc)
 	form, doubtful := c.forms.next(c.cfg.Form)

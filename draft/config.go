@@ -82,9 +82,16 @@ type Tool struct {
 
 	// Composed permits guesses with arguments that the draft makes up, such as
 	// a search's words. They leave the process without the target having asked:
-	// permit it for tools of your own that only read. Arguments that hold a URL
-	// which is not on the page in view are dropped even then. Without it the
-	// draft is told of the tool, but only choices of the page are guessed.
+	// permit it for tools of your own that only read.
+	//
+	// Arguments with an address in them are dropped even then, in whatever
+	// spelling, unless the very address is in the arguments of a choice in view,
+	// or in the Schema. That it stands in the page's text is not enough: anybody
+	// may have written it there. Some words are taken for addresses too, such as
+	// "site:go.dev errgroup", and "node.js" alone.
+	//
+	// Without Composed the draft is told of the tool, but only choices of the
+	// page are guessed.
 	Composed bool
 }
 
@@ -116,7 +123,7 @@ const (
 	DropTool      DropReason = "unknown tool"        // there is none of this name whose arguments may be composed
 	DropChoice    DropReason = "choice out of range" // no such number
 	DropLabel     DropReason = "label"               // not in view, or of choices that differ
-	DropURL       DropReason = "composed address"    // not a choice of the page in view
+	DropURL       DropReason = "composed address"    // not in a choice of the page in view
 	DropArguments DropReason = "arguments"           // not those that the tool takes, or fields that no action has
 	DropDuplicate DropReason = "duplicate"           // guessed before in this call
 	DropLimit     DropReason = "limit"               // too many, too large or too deep
