@@ -40,7 +40,7 @@ func TestWhoLeavesTheLoopEarlyHasBeenToldNearlyAllOfTheCost(t *testing.T) {
 	for name, page := range map[string]actions.State[actions.View]{"short": conference(), "long": s} {
 		k := talking(plainly, draft.ChatConfig{}, llmsim.Answer{Text: three})
 		for guess := range k.predict(t.Context(), page) {
-			counted := k.sim.Stats().PromptTokens
+			counted := llmsim.PromptTokens(k.sim.Requests()[0].ChatCompletionRequest)
 			assert.Equal(t, 1, guess.Usage.Calls, name)
 			assert.GreaterOrEqual(t, 4*guess.Usage.PromptTokens, 3*counted, name)
 			assert.LessOrEqual(t, guess.Usage.PromptTokens, counted, name)

@@ -65,4 +65,4 @@ func (o *offer) add(c actions.Choice) {
 }
 
 // folded returns a label as it is shown, in one case.
-func folded(label string) string { return strings.ToLower(strings.ToUpper(oneLine(label))) }
+func folded(label string) string { return strings.ToLower(strings.ToUpper(quoted(label))) }

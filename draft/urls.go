@@ -23,9 +23,18 @@ var leads = regexp.MustCompile(`^(` +
 // "node.js", alone, could be a host. A host among other words, without "//", is
 // none: nobody goes there.
 func isAddress(text string) bool {
-	text = strings.TrimSpace(strings.Map(asParsed, text))
+	text = parsed(text)
 	return strings.Contains(text, "//") || leads.MatchString(text)
 }
+
+// beginsAsAddress reports whether a text is an address from its beginning, also
+// one without a host.
+func beginsAsAddress(text string) bool {
+	text = parsed(text)
+	return strings.HasPrefix(text, "/") || leads.MatchString(text)
+}
+
+func parsed(text string) string { return strings.TrimSpace(strings.Map(asParsed, text)) }
 
 // asParsed is a character as parsers of URLs see it: they leave out what can't
 // be seen.
