@@ -1,5 +1,5 @@
-// Quickstart shows SpecCache at work, without a key and without a network; with
-// a key, target and draft are language models.
+// Quickstart shows SpecCache at work, without a key and without a network; if
+// you name models, target and draft are language models.
 //
 // It serves SpecCache's documentation over loopback HTTP, with the delays of
 // a usual web site, and lets a reader answer three questions by clicking
@@ -12,6 +12,8 @@
 //	export OPENAI_API_KEY=...             # or, for a server of your own,
 //	export OPENAI_BASE_URL=http://localhost:8080/v1
 //	go run ./examples/quickstart -target gpt-5-mini -draft gpt-4.1-mini
+//
+// Models are asked only if -target or -draft names one, whatever is exported.
 //
 // The files, in the order to read them: run.go is an agent's loop with a
 // session in it, reader.go is the target, site.go is the web, and models.go has
@@ -26,6 +28,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -86,10 +89,11 @@ type options struct {
 
 	key, baseURL  string // of the models' endpoint
 	target, draft string // models
+	named         bool   // by a flag: an exported key is no order to spend money
 }
 
 // models reports whether there are any.
-func (o options) models() bool { return o.key != "" || o.baseURL != "" }
+func (o options) models() bool { return o.named }
 
 const defaultThink = 400 * time.Millisecond
 
@@ -100,13 +104,17 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (options
 	flags.BoolVar(&opts.json, "json", false, "print one JSON object instead of the story")
 	flags.BoolVar(&opts.serve, "serve", false, "serve the documentation until interrupted, and print where")
 	flags.DurationVar(&opts.think, "think", defaultThink, "how long the reader thinks about each page")
-	flags.StringVar(&opts.target, "target", target.DefaultModel, "the `model` that clicks and answers")
-	flags.StringVar(&opts.draft, "draft", draft.DefaultModel, "the `model` that guesses, or "+lexical+", which is none")
+	flags.StringVar(&opts.target, "target", target.DefaultModel, "the `model` that clicks and answers, if this or -draft names one")
+	flags.StringVar(&opts.draft, "draft", draft.DefaultModel, "the `model` that guesses, if this or -target names one, or "+lexical+", which is none")
 	if err := flags.Parse(args); err != nil {
 		return opts, err
 	}
 	given := map[string]bool{}
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	if strings.EqualFold(opts.draft, lexical) {
+		opts.draft = lexical
+	}
+	opts.named = given["target"] || given["draft"] && opts.draft != lexical
 	err := opts.check(flags.Args(), given)
 	if err != nil {
 		fmt.Fprintf(stderr, "quickstart: %v\n", err)
@@ -123,10 +131,10 @@ func (o options) check(rest []string, given map[string]bool) error {
 		return fmt.Errorf("-think is %v: nobody thinks for a negative time", o.think)
 	case o.json && o.serve:
 		return errors.New("-json and -serve exclude each other")
-	case (given["target"] || given["draft"]) && !o.models():
+	case o.named && o.key == "" && o.baseURL == "":
 		return errors.New("-target and -draft name models: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own")
 	case given["think"] && o.models():
-		return errors.New("-think is for the reader, models think as long as they do: unset OPENAI_API_KEY and OPENAI_BASE_URL")
+		return errors.New("-think is for the reader, models think as long as they do: leave out -target and -draft")
 	}
 	return nil
 }
