@@ -19,19 +19,24 @@ import (
 //
 // The model sees the goal, the steps so far and the page in view, cropped to a
 // budget: the links and passages that are nearest to the goal, and no scope.
-// Of steps it sees what was done and the title of what was seen; of URLs, no
-// queries. What the page says is quoted as data. Whatever it makes the model say, a
-// guess is an action that the page in view offers, or a call of a tool whose
-// arguments a model may compose. Everything else is dropped, see [DropReason];
-// nothing is repaired.
+// Of steps it sees the action and the title of what was seen; the arguments only
+// of actions that are named in ChatConfig.Tools or as a choice in view is. Of
+// addresses it sees no queries and no logins. What the page says is quoted as
+// data. Whatever it makes the model say, a guess is an action that the page in
+// view offers, or a call of a tool whose arguments a model may compose.
+// Everything else is dropped, see [DropReason]; nothing is repaired.
 //
-// The first guess tells that there was a call, and a prediction without an
-// action, the last one, what it cost. A call that fails yields one error, after
-// the guesses that were complete by then; [Error] is in its chain. Nothing is
-// retried. Where a server asks to wait (Retry-After), nothing is sent for so
-// long, 5 minutes at most, and each call yields an error that says so. Nothing
-// is sent either where there is nothing to choose from. Confidences are those of ranks:
-// 0.5, 0.2, 0.1, and half of the one before from there on.
+// Each guess tells what the call has cost since the one before, as far as that
+// is certain by then, and a prediction without an action, the last one, the
+// rest: together, what the server says or what is estimated. A call that fails
+// yields one error, after the guesses that were complete by then, and so does
+// one that brought nothing usable; [Error] is in its chain. Nothing is retried.
+// Where a server asks to wait (Retry-After), nothing is sent for so long, 5
+// minutes at most, and each call yields an error that says so. Nothing is sent
+// either, nor said, where there is nothing to choose from.
+//
+// Confidences are those of ranks: 0.5, 0.2, 0.1, and half of the one before
+// from there on.
 //
 // Chat panics without a client or view, and on a tool whose schema is no JSON
 // object.

@@ -53,7 +53,9 @@ type ChatConfig struct {
 	MaxPromptTokens int
 
 	// MaxOutputTokens ends answers that go on. 0 or less: what N actions take,
-	// 48 tokens each, and 64 more; 1,000 more for models that can't but think.
+	// 48 tokens each, and 64 more; 1,000 more for models that can't but think,
+	// as far as their names are known. Raise it for others, or have their
+	// thinking switched off: thoughts count.
 	MaxOutputTokens int
 
 	// Temperature of sampling. 0: none, the likeliest actions. Less than 0:
@@ -70,7 +72,9 @@ type ChatConfig struct {
 	Report func(ChatReport)
 }
 
-// A Tool is what the target can do beside following a page's choices.
+// A Tool is what the target can do beside following a page's choices. Naming one
+// also shows the model the arguments of past steps with it, cut and without the
+// queries of addresses.
 type Tool struct {
 	Name        string // of its actions
 	Description string // for the model; may be empty
