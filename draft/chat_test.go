@@ -214,6 +214,25 @@ func TestAToolWithComposedArgumentsIsGuessedWithoutAPage(t *testing.T) {
 	assert.Equal(t, []actions.Action{actions.Must("search", map[string]string{"q": "apples"})}, h.actions)
 }
 
+func TestAFormThatWasChosenIsNotChanged(t *testing.T) {
+	k := talking(llmsim.Options{Models: map[string]llmsim.Model{"small": {NoSchema: true}}}, draft.ChatConfig{Model: "small", Form: draft.FormJSON})
+	defer k.close()
+	h := hear(t.Context(), k.predict, conference())
+	require.Len(t, h.errs, 1)
+	assert.Equal(t, draft.Class("unsupported"), k.report(t).Class)
+	assert.Len(t, k.sim.Requests(), 1)
+}
+
+func TestABadRequestInEitherFormIsOneErrorAndChangesNothing(t *testing.T) {
+	k := talking(plainly, draft.ChatConfig{}, llmsim.Failed(400), llmsim.Failed(400), llmsim.Answer{Text: three})
+	defer k.close()
+	h := hear(t.Context(), k.predict, conference())
+	require.Len(t, h.errs, 1)
+	assert.Equal(t, 2, h.usage.Calls)
+	assert.Len(t, hear(t.Context(), k.predict, conference()).actions, 3)
+	assert.Equal(t, draft.FormJSON, k.report(t).Form)
+}
+
 // faults is each way in which a server fails, with the class of the error; ""
 // is none. A wait of an hour is up to the timeout.
 var faults = map[string]struct {

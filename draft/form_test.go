@@ -81,27 +81,10 @@ func TestAServerThatRefusesSchemasIsAskedForLines(t *testing.T) {
 	assert.Equal(t, 204, len(k.sim.Requests()), "it refuses one in a hundred")
 }
 
-func TestAFormThatWasChosenIsNotChanged(t *testing.T) {
-	k := talking(llmsim.Options{Models: map[string]llmsim.Model{"small": {NoSchema: true}}}, draft.ChatConfig{Model: "small", Form: draft.FormJSON})
-	defer k.close()
-	h := hear(t.Context(), k.predict, conference())
-	require.Len(t, h.errs, 1)
-	assert.Equal(t, draft.Class("unsupported"), k.report(t).Class)
-	assert.Len(t, k.sim.Requests(), 1)
-
-	k = talking(plainly, draft.ChatConfig{Form: draft.FormJSON})
+func TestAFormThatWasChosenIsKeptWhateverTheAnswers(t *testing.T) {
+	k := talking(plainly, draft.ChatConfig{Form: draft.FormJSON})
 	defer k.close()
 	assert.Equal(t, times(5, draft.FormJSON), k.asksFor(t, times(5, prose)...))
-}
-
-func TestABadRequestInEitherFormIsOneErrorAndChangesNothing(t *testing.T) {
-	k := talking(plainly, draft.ChatConfig{}, llmsim.Failed(400), llmsim.Failed(400), llmsim.Answer{Text: three})
-	defer k.close()
-	h := hear(t.Context(), k.predict, conference())
-	require.Len(t, h.errs, 1)
-	assert.Equal(t, 2, h.usage.Calls)
-	assert.Len(t, hear(t.Context(), k.predict, conference()).actions, 3)
-	assert.Equal(t, draft.FormJSON, k.report(t).Form)
 }
 
 func TestAServerThatRefusesEverythingIsAskedOnceForEachDraft(t *testing.T) {

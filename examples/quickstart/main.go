@@ -89,11 +89,10 @@ type options struct {
 
 	key, baseURL  string // of the models' endpoint
 	target, draft string // models
-	named         bool   // by a flag: an exported key is no order to spend money
 }
 
 // models reports whether there are any.
-func (o options) models() bool { return o.named }
+func (o options) models() bool { return o.key != "" || o.baseURL != "" }
 
 const defaultThink = 400 * time.Millisecond
 
@@ -104,8 +103,8 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (options
 	flags.BoolVar(&opts.json, "json", false, "print one JSON object instead of the story")
 	flags.BoolVar(&opts.serve, "serve", false, "serve the documentation until interrupted, and print where")
 	flags.DurationVar(&opts.think, "think", defaultThink, "how long the reader thinks about each page")
-	flags.StringVar(&opts.target, "target", target.DefaultModel, "the `model` that clicks and answers, if this or -draft names one")
-	flags.StringVar(&opts.draft, "draft", draft.DefaultModel, "the `model` that guesses, if this or -target names one, or "+lexical+", which is none")
+	flags.StringVar(&opts.target, "target", target.DefaultModel, "the `model` that clicks and answers, if -target or -draft is given")
+	flags.StringVar(&opts.draft, "draft", draft.DefaultModel, "the `model` that guesses, if -target or -draft is given, or "+lexical+", which is none")
 	if err := flags.Parse(args); err != nil {
 		return opts, err
 	}
@@ -114,7 +113,10 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (options
 	if strings.EqualFold(opts.draft, lexical) {
 		opts.draft = lexical
 	}
-	opts.named = given["target"] || given["draft"] && opts.draft != lexical
+	named := given["target"] || given["draft"] && opts.draft != lexical
+	if !named { // an exported key is no order to spend money
+		opts.key, opts.baseURL = "", ""
+	}
 	err := opts.check(flags.Args(), given)
 	if err != nil {
 		fmt.Fprintf(stderr, "quickstart: %v\n", err)
@@ -131,7 +133,7 @@ func (o options) check(rest []string, given map[string]bool) error {
 		return fmt.Errorf("-think is %v: nobody thinks for a negative time", o.think)
 	case o.json && o.serve:
 		return errors.New("-json and -serve exclude each other")
-	case o.named && o.key == "" && o.baseURL == "":
+	case !o.models() && (given["target"] || given["draft"] && o.draft != lexical):
 		return errors.New("-target and -draft name models: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own")
 	case given["think"] && o.models():
 		return errors.New("-think is for the reader, models think as long as they do: leave out -target and -draft")
