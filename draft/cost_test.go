@@ -141,6 +141,15 @@ func TestALateAnswerHasNoGuessesButItsCost(t *testing.T) {
 		h := hear(ctx, draft.Chat(slow, itself, draft.ChatConfig{}), conference())
 		assert.Empty(t, h.actions)
 		assert.Equal(t, actions.Usage{Calls: 1, PromptTokens: 1000, OutputTokens: 100}, h.usage)
+		assert.Len(t, h.errs, 1)
+
+		h = hear(t.Context(), draft.Chat(slow, itself, draft.ChatConfig{Timeout: time.Second}), conference())
+		assert.Empty(t, h.actions)
+		assert.Equal(t, 1000, h.usage.PromptTokens)
+		require.Len(t, h.errs, 1)
+		e, ok := errors.AsType[*draft.Error](h.errs[0])
+		require.True(t, ok)
+		assert.Equal(t, draft.Class("timeout"), e.Class)
 	})
 }
 

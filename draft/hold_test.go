@@ -58,7 +58,7 @@ func TestTheLongestWaitCounts(t *testing.T) {
 		defer k.close()
 		for range 2 {
 			go hear(t.Context(), k.predict, conference())
-			synctest.Wait()
+			time.Sleep(time.Millisecond)
 		}
 		time.Sleep(10 * time.Second)
 		require.Len(t, hear(t.Context(), k.predict, conference()).errs, 1)

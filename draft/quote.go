@@ -91,10 +91,8 @@ func withoutSecrets(text string) string {
 // shortArgs returns arguments in short, without what may be secret in them.
 func shortArgs(args string) string {
 	const left = "{…}"
-	numbers := json.NewDecoder(strings.NewReader(args))
-	numbers.UseNumber()
 	var v any
-	if len(args) > 4*maxShownArgs || numbers.Decode(&v) != nil {
+	if len(args) > 4*maxShownArgs || json.Unmarshal([]byte(args), &v) != nil {
 		return left
 	}
 	var b bytes.Buffer

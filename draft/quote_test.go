@@ -52,6 +52,13 @@ func TestWhatAPageSaysBesideAddressesIsShown(t *testing.T) {
 	}
 }
 
+func TestLinksInATextAreShownWithoutTheirAddresses(t *testing.T) {
+	for _, address := range []string{site + "/x", "/x", "x", ""} {
+		_, user, _ := ask(draft.ChatConfig{}, reading("What?", "See [the label]("+address+").", numbered...))
+		assert.Contains(t, user, "| See the label.\n", address)
+	}
+}
+
 // Markers of chat templates: OpenAI, Qwen, Llama, Mistral, DeepSeek, Gemma,
 // GLM, Kimi, MiniMax and others.
 func TestNoMarkerOfAChatTemplateReachesThePrompt(t *testing.T) {
@@ -87,6 +94,8 @@ func TestOfStepsTheArgumentsAreShownIfToolsOrChoicesAreNamedSo(t *testing.T) {
 		actions.Must("search", map[string]any{"query": "fees of https://c.example/?token=CANARY & more", "page": 9007199254740991}),
 		actions.Must("login", map[string]string{"password": canary}),
 		visit("https://c.example/about"),
+		visit("https://c.example/?q=my CANARY"),
+		visit("/?q=my CANARY"),
 		actions.Must("search", map[string]any{"query": strings.Repeat("very long ", 30)}),
 	} {
 		s.Steps = append(s.Steps, actions.Step[actions.View]{Action: a, Observation: s.Steps[0].Observation})
