@@ -8,12 +8,8 @@ import (
 	"github.com/speccache/speccache-go/internal/llm"
 )
 
-// Bounds on how long nothing is sent after a server asked for less. It may ask
-// for whatever it likes, and for nothing.
-const (
-	minHold = time.Second
-	maxHold = 5 * time.Minute
-)
+// maxHold is how long a server can keep requests back, whatever it asks for.
+const maxHold = 5 * time.Minute
 
 // A hold keeps requests back for as long as a server has asked to wait.
 type hold struct {
@@ -22,14 +18,13 @@ type hold struct {
 	reason llm.Class
 }
 
-// note reads how long an error asks to wait. Those who limit the rate ask even
-// if they don't say so.
+// note reads how long an error asks to wait.
 func (h *hold) note(err error) {
 	e := llm.Explain(err)
-	if e == nil || e.Class != llm.RateLimit && e.RetryAfter <= 0 {
+	if e == nil || e.RetryAfter <= 0 {
 		return
 	}
-	until := time.Now().Add(min(max(e.RetryAfter, minHold), maxHold))
+	until := time.Now().Add(min(e.RetryAfter, maxHold))
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if until.After(h.until) {

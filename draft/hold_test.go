@@ -22,7 +22,7 @@ func TestNothingIsSentUntilTheTimeThatAServerHasAskedFor(t *testing.T) {
 	}{
 		"seconds":       {llmsim.Limited(llmsim.After(minute)), "rate limit", minute},
 		"an hour":       {llmsim.Limited(llmsim.After(60 * minute)), "rate limit", 5 * minute},
-		"no time":       {llmsim.Limited(""), "rate limit", time.Second},
+		"no time":       {llmsim.Limited(""), "", 0},
 		"an overload":   {llmsim.Answer{Fault: llmsim.Fault{Status: 503, RetryAfter: "60"}}, "overloaded", minute},
 		"no such thing": {llmsim.Failed(503), "", 0},
 	} {
