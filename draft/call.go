@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	openai "github.com/sashabaranov/go-openai"
@@ -26,7 +25,7 @@ type call struct {
 	parser  parser
 	answer  answer // to the last request
 	asked   int    // requests
-	told    int    // of these, in predictions
+	told    actions.Usage
 	seen    map[actions.Action]bool
 	first   time.Duration
 	dropped map[DropReason]int
@@ -37,8 +36,8 @@ type call struct {
 type answer struct {
 	served string
 	finish string
-	tokens int // in its text, as estimated
-	bytes  int
+	tokens int            // in its text, as estimated
+	tenths int            // of a token, at least
 	usage  *actions.Usage // nil: the server has not said
 	after  int            // bytes after the last guess that is wanted
 }
@@ -82,11 +81,15 @@ func (k *call) ask(ctx context.Context, form Form) error {
 		return err
 	}
 	k.asked++
+	defer k.learn()
 	for d, err := range llm.Stream(ctx, k.client, req) {
 		if err != nil {
 			return err
 		}
 		k.note(d)
+		if ctx.Err() != nil { // the client does not obey: what it cost is told, and no guess about the past
+			return ctx.Err()
+		}
 		k.take(k.parser.write(d.Text))
 		if k.left {
 			return nil
@@ -98,13 +101,21 @@ func (k *call) ask(ctx context.Context, form Form) error {
 	return k.end()
 }
 
+// learn notes whether the server has kept to the form, as far as it has said
+// anything.
+func (k *call) learn() {
+	if k.form == FormJSON && (k.parser.began() || k.parser.ended()) {
+		k.forms.answered(k.parser.began())
+	}
+}
+
 func (k *call) note(d llm.Delta) {
 	k.answer.served = cmp.Or(d.Model, k.answer.served)
 	k.answer.finish = cmp.Or(d.Finish, k.answer.finish)
 	k.answer.tokens += tokensOf(d.Text) + tokensOf(d.Reasoning)
-	k.answer.bytes += len(d.Text)
+	k.answer.tenths += tenths(d.Text) + tenths(d.Reasoning)
 	if d.Usage != nil {
-		k.answer.usage = d.Usage
+		k.answer.usage = believed(*d.Usage)
 	}
 	if d.Refusal != "" && k.dropped[DropRefused] == 0 {
 		k.drop(DropRefused)
@@ -120,10 +131,10 @@ func (k *call) enough(d llm.Delta) bool {
 	return k.parser.ended() || k.answer.after > maxAfter
 }
 
-// take yields those proposals that are actions.
+// take yields those proposals that are actions, as long as somebody waits.
 func (k *call) take(proposals []proposal) {
 	for _, p := range proposals {
-		if k.left {
+		if k.left || k.prompt.menu.ended() {
 			return
 		}
 		a, why := k.prompt.menu.resolve(p)
@@ -146,14 +157,8 @@ func (k *call) guess(a actions.Action) {
 	if len(k.seen) == 0 {
 		k.first = time.Since(k.began)
 	}
-	k.tell(actions.Prediction{Action: a, Confidence: prior(len(k.seen)), Usage: actions.Usage{Calls: k.asked - k.told}})
-	k.told = k.asked
+	k.tell(actions.Prediction{Action: a, Confidence: prior(len(k.seen))}, k.soFar())
 	k.seen[a] = true
-}
-
-func (k *call) tell(p actions.Prediction) {
-	p.Source = "chat"
-	k.left = !k.yield(p, nil)
 }
 
 // prior is how likely a guess is to be right, going by its rank.
@@ -172,9 +177,6 @@ func (k *call) end() error {
 	if k.answer.finish != "" {
 		k.take(k.parser.end())
 	}
-	if k.form == FormJSON && k.parser.ended() && !k.parser.began() {
-		k.plain.Store(true) // the server ignores what form it is asked for
-	}
 	if k.answer.finish == string(openai.FinishReasonLength) && len(k.seen) == 0 {
 		return &llm.Error{Class: llm.Truncated, Advice: fmt.Sprintf("the answer reached %d tokens before its first action: raise MaxOutputTokens", k.cfg.MaxOutputTokens)}
 	}
@@ -184,41 +186,18 @@ func (k *call) end() error {
 // conclude tells what the call cost, and how it failed. That the target has
 // acted is no failure.
 func (k *call) conclude(ctx context.Context, err error) {
+	if err == nil && !k.left {
+		err = k.unusable()
+	}
 	if err != nil && !errors.Is(ctx.Err(), context.Canceled) {
 		k.err = &failure{llm.Explain(err)}
 	}
 	if !k.left {
-		usage := k.usage()
-		usage.Calls = k.asked - k.told
-		k.tell(actions.Prediction{Usage: usage})
+		k.tell(actions.Prediction{}, k.usage())
 	}
 	if !k.left && k.err != nil {
 		k.left = !k.yield(actions.Prediction{}, k.err)
 	}
-}
-
-// A failure is the error of a call. Sessions count it by its class.
-type failure struct{ err *Error }
-
-func (f *failure) Error() string { return "draft: chat: " + strings.TrimPrefix(f.err.Error(), "llm: ") }
-
-func (f *failure) Unwrap() error { return f.err }
-
-// ErrorClass returns the class of the error.
-func (f *failure) ErrorClass() string { return string(f.err.Class) }
-
-// usage is what the call cost, as the server says or as estimated. A request
-// that was refused costs nothing.
-func (k *call) usage() actions.Usage {
-	u := actions.Usage{Calls: k.asked}
-	switch {
-	case k.answer.usage != nil:
-		u = *k.answer.usage
-		u.Calls = k.asked
-	case k.answer.served != "" || k.err == nil:
-		u.PromptTokens, u.OutputTokens = k.prompt.tokens, k.answer.tokens
-	}
-	return u
 }
 
 func (k *call) report(sc scene) {

@@ -3,11 +3,9 @@ package draft
 import (
 	"context"
 	"iter"
-	"sync/atomic"
 	"time"
 
 	"github.com/speccache/speccache-go/actions"
-	"github.com/speccache/speccache-go/internal/llm"
 )
 
 // Chat returns a predictor that asks a small model, behind any
@@ -21,17 +19,24 @@ import (
 //
 // The model sees the goal, the steps so far and the page in view, cropped to a
 // budget: the links and passages that are nearest to the goal, and no scope.
-// Of steps it sees what was done and the title of what was seen; of URLs, no
-// queries. What the page says is quoted as data. Whatever it makes the model say, a
-// guess is an action that the page in view offers, or a call of a tool whose
-// arguments a model may compose. Everything else is dropped, see [DropReason];
-// nothing is repaired.
+// Of steps it sees the action and the title of what was seen; the arguments only
+// of actions that are named in ChatConfig.Tools or as a choice in view is. Of
+// addresses it sees no queries and no logins. What the page says is quoted as
+// data. Whatever it makes the model say, a guess is an action that the page in
+// view offers, or a call of a tool whose arguments a model may compose.
+// Everything else is dropped, see [DropReason]; nothing is repaired.
 //
-// The first guess tells that there was a call, and a prediction without an
-// action, the last one, what it cost. A call that fails yields one error, after
-// the guesses that were complete by then; [Error] is in its chain. Nothing is
-// sent where there is nothing to choose from. Confidences are those of ranks:
-// 0.5, 0.2, 0.1, and half of the one before from there on.
+// Each guess tells what the call has cost since the one before, as far as that
+// is certain by then, and a prediction without an action, the last one, the
+// rest: together, what the server says or what is estimated. A call that fails
+// yields one error, after the guesses that were complete by then, and so does
+// one that brought nothing usable; [Error] is in its chain. Nothing is retried.
+// Where a server asks to wait (Retry-After), nothing is sent for so long, 5
+// minutes at most, and each call yields an error that says so. Nothing is sent
+// either, nor said, where there is nothing to choose from.
+//
+// Confidences are those of ranks: 0.5, 0.2, 0.1, and half of the one before
+// from there on.
 //
 // Chat panics without a client or view, and on a tool whose schema is no JSON
 // object.
@@ -52,7 +57,8 @@ type chat struct {
 	cfg     ChatConfig
 	client  Completer
 	catalog *catalog
-	plain   atomic.Bool // the server is known to have no structured output
+	forms   forms
+	hold    hold
 }
 
 func newChat(client Completer, cfg ChatConfig) *chat {
@@ -63,16 +69,6 @@ func newChat(client Completer, cfg ChatConfig) *chat {
 	return &chat{cfg: cfg, client: client, catalog: newCatalog(cfg)}
 }
 
-func (c *chat) form() Form {
-	switch {
-	case c.cfg.Form != FormAuto:
-		return c.cfg.Form
-	case c.plain.Load():
-		return FormLines
-	}
-	return FormJSON
-}
-
 // predict asks once, and once more if the server turns out to have no
 // structured output.
 func (c *chat) predict(ctx context.Context, sc scene, yield func(actions.Prediction, error) bool) {
@@ -80,23 +76,21 @@ func (c *chat) predict(ctx context.Context, sc scene, yield func(actions.Predict
 	if !p.menu.offers() {
 		return
 	}
+	if err := c.hold.check(); err != nil {
+		yield(actions.Prediction{Source: "chat"}, err)
+		return
+	}
 	limited, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
 	defer cancel()
+	p.menu.over = limited.Done()
 	k := &call{chat: c, prompt: p, yield: yield, began: time.Now(), seen: map[actions.Action]bool{}, dropped: map[DropReason]int{}}
 	defer k.report(sc)
-	err := k.ask(limited, c.form())
-	if k.refused(err) {
-		if err = k.ask(limited, FormLines); err == nil {
-			c.plain.Store(true)
-		}
+	form, doubtful := c.forms.next(c.cfg.Form)
+	err := k.ask(limited, form)
+	if doubtful && k.answer.served == "" && isRefusal(err) {
+		err = k.ask(limited, FormLines)
+		c.forms.refused(err)
 	}
+	c.hold.note(err)
 	k.conclude(ctx, err)
-}
-
-// refused reports whether another form may do what this one did not: nothing
-// was said, and the form is what may have been wrong with the request.
-func (k *call) refused(err error) bool {
-	class := llm.Classify(err)
-	may := class == llm.Unsupported || class == llm.BadRequest
-	return may && k.cfg.Form == FormAuto && k.form == FormJSON && k.answer.served == ""
 }

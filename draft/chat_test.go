@@ -116,23 +116,6 @@ func TestTheFirstGuessIsYieldedBeforeTheModelHasWrittenTheRest(t *testing.T) {
 	})
 }
 
-func TestAServerThatRefusesSchemasIsAskedForLinesFromThenOn(t *testing.T) {
-	k := talking(llmsim.Options{
-		Models: map[string]llmsim.Model{"small": {NoSchema: true}},
-		Answer: func(llmsim.Request) llmsim.Answer {
-			return llmsim.Answer{Text: "Action: click\nAction Input 1: {\"choice\": 2}\nAction Input 2: {\"button\": \"About\"}"}
-		},
-	}, draft.ChatConfig{Model: "small"})
-	defer k.close()
-	for range 2 {
-		h := hear(t.Context(), k.predict, conference())
-		require.Empty(t, h.errs)
-		assert.Equal(t, []actions.Action{visit("https://c.example/program"), visit("https://c.example/about")}, h.actions)
-	}
-	assert.Equal(t, draft.FormLines, k.report(t).Form)
-	assert.Equal(t, 3, len(k.sim.Requests()), "once refused, twice answered")
-}
-
 func TestAFailedCallYieldsOneTypedError(t *testing.T) {
 	k := talking(llmsim.Options{}, draft.ChatConfig{}, llmsim.Limited(llmsim.After(7*time.Second)))
 	defer k.close()
@@ -211,23 +194,24 @@ func TestNothingIsSentWhereThereIsNothingToChoose(t *testing.T) {
 	assert.Empty(t, k.reports)
 }
 
+func TestAnAnswerOfWhichSomethingIsUsableOrThatSaysNothingIsNoFailure(t *testing.T) {
+	for _, text := range []string{`{"actions":[]}`, `{"actions":[{"choice":9},{"choice":1}]}`} {
+		h := hear(t.Context(), draft.Chat(replies(text), itself, draft.ChatConfig{}), conference())
+		assert.Empty(t, h.errs, text)
+	}
+	h := hear(t.Context(), draft.Chat(replies(`{"actions":[{"choice":9}]}`), itself, draft.ChatConfig{}), conference())
+	require.Len(t, h.errs, 1)
+	assert.EqualError(t, h.errs[0], "draft: chat: the model wrote nothing usable: choice out of range 1")
+	e, ok := errors.AsType[*draft.Error](h.errs[0])
+	require.True(t, ok)
+	assert.Equal(t, draft.Class("unusable"), e.Class)
+}
+
 func TestAToolWithComposedArgumentsIsGuessedWithoutAPage(t *testing.T) {
 	k := talking(plainly, draft.ChatConfig{Tools: searching}, llmsim.Answer{Text: `{"actions":[{"tool":"search","arguments":{"q":"apples"}}]}`})
 	defer k.close()
 	h := hear(t.Context(), k.predict, actions.State[actions.View]{Goal: "apples"})
 	assert.Equal(t, []actions.Action{actions.Must("search", map[string]string{"q": "apples"})}, h.actions)
-}
-
-func TestAServerThatIgnoresSchemasIsAskedForLinesFromThenOn(t *testing.T) {
-	k := talking(plainly, draft.ChatConfig{},
-		llmsim.Answer{Text: "Sure! I would open the deadline."}, llmsim.Answer{Text: "Action: click\nAction Input 1: {\"choice\": 1}"})
-	defer k.close()
-	first := hear(t.Context(), k.predict, conference())
-	assert.Empty(t, first.actions)
-	assert.Empty(t, first.errs)
-	assert.Equal(t, map[draft.DropReason]int{draft.DropMalformed: 1}, k.report(t).Dropped)
-	assert.Len(t, hear(t.Context(), k.predict, conference()).actions, 1)
-	assert.Empty(t, k.sim.Requests()[1].Field("response_format"))
 }
 
 func TestAServerThatFailsAtSchemasIsAskedForLinesFromThenOn(t *testing.T) {
@@ -265,7 +249,7 @@ func TestAFenceThatIsCutHoldsNothingInJSONAndWholeLinesInLines(t *testing.T) {
 	} {
 		k := talking(plainly, draft.ChatConfig{Form: form}, llmsim.Answer{Text: c.text, Finish: "length"})
 		h := hear(t.Context(), k.predict, conference())
-		assert.Empty(t, h.errs, form)
+		assert.Len(t, h.errs, 1-c.guesses, "%v: that nothing was usable is an error", form)
 		assert.Len(t, h.actions, c.guesses, form)
 		assert.Equal(t, map[draft.DropReason]int{draft.DropMalformed: 1}, k.report(t).Dropped, form)
 		k.close()
@@ -344,7 +328,7 @@ var faults = map[string]struct {
 	"comments":               {llmsim.Answer{Text: three, Fault: llmsim.Fault{Comments: 2000}}, ""},
 	"empty deltas":           {llmsim.Answer{Text: three, Fault: llmsim.Fault{Empty: 9}}, ""},
 	"no usage":               {llmsim.Answer{Text: three, NoUsage: true}, ""},
-	"refusal":                {llmsim.Answer{Refusal: "I can't."}, ""},
+	"refusal":                {llmsim.Answer{Refusal: "I can't."}, "unusable"},
 	"too long":               {llmsim.Answer{Text: strings.Repeat(" ", 4000)}, "truncated"},
 }
 
@@ -445,7 +429,7 @@ func TestAHijackedModelCanOnlyChooseFromThePage(t *testing.T) {
 	} {
 		for _, form := range forms {
 			h := hear(t.Context(), draft.Chat(replies(text), itself, draft.ChatConfig{Form: form}), s)
-			assert.Empty(t, h.errs)
+			assert.Equal(t, len(h.actions) == 0, len(h.errs) == 1, "of nothing usable, it is said why")
 			for _, a := range h.actions {
 				assert.Equal(t, visit("https://c.example/program"), a)
 			}

@@ -23,7 +23,8 @@ type Error = llm.Error
 
 // A Class is the kind of an [Error], a few words for programs and reports:
 // canceled, timeout, auth, not found, rate limit, quota, overloaded, server,
-// bad request, unsupported, prompt length, truncated, garbled answer, network.
+// bad request, unsupported, prompt length, truncated, garbled answer, network;
+// and unusable, if the model wrote nothing but what was dropped.
 type Class = llm.Class
 
 // DefaultModel is the draft where none is named. It goes with gpt-5-mini as
@@ -54,7 +55,9 @@ type ChatConfig struct {
 	MaxPromptTokens int
 
 	// MaxOutputTokens ends answers that go on. 0 or less: what N actions take,
-	// 48 tokens each, and 64 more; 1,000 more for models that can't but think.
+	// 48 tokens each, and 64 more; 1,000 more for models that can't but think,
+	// as far as their names are known. Raise it for others, or have their
+	// thinking switched off: thoughts count.
 	MaxOutputTokens int
 
 	// Temperature of sampling. 0: none, the likeliest actions. Less than 0:
@@ -71,7 +74,9 @@ type ChatConfig struct {
 	Report func(ChatReport)
 }
 
-// A Tool is what the target can do beside following a page's choices.
+// A Tool is what the target can do beside following a page's choices. Naming one
+// also shows the model the arguments of past steps with it, cut and without the
+// queries of addresses.
 type Tool struct {
 	Name        string // of its actions
 	Description string // for the model; may be empty
@@ -83,9 +88,16 @@ type Tool struct {
 
 	// Composed permits guesses with arguments that the draft makes up, such as
 	// a search's words. They leave the process without the target having asked:
-	// permit it for tools of your own that only read. Arguments that hold a URL
-	// which is not on the page in view are dropped even then. Without it the
-	// draft is told of the tool, but only choices of the page are guessed.
+	// permit it for tools of your own that only read.
+	//
+	// Arguments with an address in them are dropped even then, in whatever
+	// spelling, unless the very address is in the arguments of a choice in view,
+	// or in the Schema. That it stands in the page's text is not enough: anybody
+	// may have written it there. Some words are taken for addresses too, such as
+	// "site:go.dev errgroup", and "node.js" alone.
+	//
+	// Without Composed the draft is told of the tool, but only choices of the
+	// page are guessed.
 	Composed bool
 }
 
@@ -94,8 +106,8 @@ type Form string
 
 // The forms of answers.
 const (
-	// FormAuto is FormJSON, and FormLines from then on if the server refuses
-	// structured output or ignores it.
+	// FormAuto is FormJSON, and FormLines for the next 100 calls if the server
+	// refuses structured output, or ignores it three times in a row.
 	FormAuto Form = ""
 
 	// FormJSON is structured output:
@@ -117,7 +129,7 @@ const (
 	DropTool      DropReason = "unknown tool"        // there is none of this name whose arguments may be composed
 	DropChoice    DropReason = "choice out of range" // no such number
 	DropLabel     DropReason = "label"               // not in view, or of choices that differ
-	DropURL       DropReason = "composed address"    // not a choice of the page in view
+	DropURL       DropReason = "composed address"    // not in a choice of the page in view
 	DropArguments DropReason = "arguments"           // not those that the tool takes, or fields that no action has
 	DropDuplicate DropReason = "duplicate"           // guessed before in this call
 	DropLimit     DropReason = "limit"               // too many, too large or too deep

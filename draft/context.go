@@ -78,7 +78,7 @@ func (p *place) bears(word string) bool {
 // A textLink is where a link's label stands in a line, and where it leads.
 type textLink struct {
 	start, end int
-	url        string
+	url        string // "": it is relative
 }
 
 // readLinks returns a line of Markdown with labels in the place of its links.
@@ -98,9 +98,11 @@ func readLinks(line string) (plain string, links []textLink) {
 		b.WriteString(line[:max(0, label-1)])
 		start := b.Len()
 		b.WriteString(line[label:middle])
+		l := textLink{start: start, end: b.Len()}
 		if host, path, ok := splitURL(line[middle+2 : max(middle+2, middle+size)]); ok {
-			links = append(links, textLink{start, b.Len(), host + path})
+			l.url = host + path
 		}
+		links = append(links, l)
 		line = line[middle+max(2, size+1):]
 	}
 	if len(links) == 0 {

@@ -22,7 +22,8 @@
 //
 // Predictors are safe for concurrent use if the view function and the client
 // that they were given are. They keep nothing between calls, but for Chat: it
-// remembers that a server has no structured output. Without a model, the same
-// state always gets the same guesses. No predictor starts a goroutine; what a
-// client starts ends with the loop.
+// remembers for a while that a server has no structured output, and until when
+// it has asked to wait. Without a model, the same state always gets the same
+// guesses. No predictor starts a goroutine; what a client starts ends with the
+// loop.
 package draft

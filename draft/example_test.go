@@ -111,3 +111,56 @@ func ExampleChat() {
 	// search {"query":"fees"} 0.2
 	// gpt-4.1-mini wrote 2 guesses
 }
+
+// A result is what the tools of an agent return: a search finds pages, fetch
+// returns one.
+type result struct {
+	title, text string
+	found       []string // URLs
+}
+
+// view makes what was found the choices: only they can be guessed as a fetch.
+func (r result) view() actions.View {
+	v := actions.View{Title: r.title, Text: r.text}
+	for _, url := range r.found {
+		v.Choices = append(v.Choices, actions.Choice{Label: url, Action: actions.Must("fetch", map[string]string{"url": url})})
+	}
+	return v
+}
+
+// An agent with tools of its own: the draft guesses which of the pages that were
+// found is fetched, by number, and composes what is searched for next.
+func ExampleChat_ownTools() {
+	sim := llmsim.New(llmsim.Options{})
+	sim.Push(llmsim.Answer{Text: `{"actions":[{"choice":1},{"tool":"search","arguments":{"query":"early bird fee"}},` +
+		`{"tool":"fetch","arguments":{"url":"https://elsewhere.example/"}}]}`})
+	endpoint := sim.Pipe()
+	defer endpoint.Close()
+
+	predict := draft.Chat(endpoint.Client(), result.view, draft.ChatConfig{
+		Tools: []draft.Tool{
+			{Name: "fetch", Description: "Opens a page that was found."}, // guessed as a choice only
+			{
+				Name: "search", Description: "Searches the web.", Composed: true,
+				Schema: []byte(`{"type":"object","properties":{"query":{"type":"string"}},"required":["query"],"additionalProperties":false}`),
+			},
+		},
+		Report: func(r draft.ChatReport) { fmt.Println("dropped:", r.Dropped) },
+	})
+	state := actions.State[result]{
+		Goal: "What is the registration fee?",
+		Steps: []actions.Step[result]{{
+			Action:      actions.Must("search", map[string]string{"query": "registration fee"}),
+			Observation: result{title: "Results", found: []string{"https://c.example/fees", "https://c.example/faq"}},
+		}},
+	}
+	for guess, err := range predict(context.Background(), state) {
+		if err == nil && guess.Action != (actions.Action{}) {
+			fmt.Println(guess.Action)
+		}
+	}
+	// Output:
+	// fetch {"url":"https://c.example/fees"}
+	// search {"query":"early bird fee"}
+	// dropped: map[composed address:1]
+}

@@ -3,7 +3,6 @@ package draft
 import (
 	"encoding/json"
 	"slices"
-	"strings"
 
 	"github.com/speccache/speccache-go/actions"
 )
@@ -13,6 +12,8 @@ type menu struct {
 	*catalog
 	shown []actions.Choice // numbered from 1
 	all   []actions.Choice // of the page in view
+	over  <-chan struct{}  // closed when nobody waits for the call any more; nil: never
+	index *offer           // of all, once it was needed
 }
 
 // offers reports whether there is anything to guess.
@@ -30,11 +31,11 @@ func (m *menu) resolve(p proposal) (actions.Action, DropReason) {
 	if err != nil {
 		return a, DropMalformed
 	}
+	if m.offer().actions[a] {
+		return a, ""
+	}
 	if shape, ok := m.composed[p.tool]; ok {
 		return m.compose(a, shape)
-	}
-	if m.has(a) {
-		return a, ""
 	}
 	return m.pick(a)
 }
@@ -57,10 +58,6 @@ func (m *menu) number(n int) (actions.Action, DropReason) {
 	return m.shown[n-1].Action, ""
 }
 
-func (m *menu) has(a actions.Action) bool {
-	return slices.ContainsFunc(m.all, func(c actions.Choice) bool { return c.Action == a })
-}
-
 // pick finds the choice that an action of another form means: its number or
 // its label. A choice that is none is an address that the model made up.
 func (m *menu) pick(a actions.Action) (actions.Action, DropReason) {
@@ -71,10 +68,11 @@ func (m *menu) pick(a actions.Action) (actions.Action, DropReason) {
 	if choice, ok := args["choice"]; ok && len(args) == 1 {
 		return m.numbered(choice)
 	}
-	if label, ok := labelIn(args); ok && (a.Name() == click || m.offersName(a.Name())) {
+	known := m.offer().names[a.Name()]
+	if label, ok := labelIn(args); ok && (a.Name() == click || known) {
 		return m.labelled(label)
 	}
-	if m.offersName(a.Name()) || holdsURL(a) {
+	if known || !m.harmless(a, nil) {
 		return actions.Action{}, DropURL
 	}
 	return actions.Action{}, DropTool
@@ -98,80 +96,51 @@ func labelIn(args map[string]json.RawMessage) (label string, ok bool) {
 	return "", false
 }
 
-func (m *menu) offersName(name string) bool {
-	return slices.ContainsFunc(m.all, func(c actions.Choice) bool { return c.Action.Name() == name })
-}
-
-const maxNamed = 4 * maxLabel // bytes of a label that a model may name
-
 // labelled returns the one action that choices of a label lead to.
-func (m *menu) labelled(label string) (found actions.Action, drop DropReason) {
-	label = oneLine(label)
-	for _, c := range m.all {
-		if c.Action == (actions.Action{}) || len(c.Label) > maxNamed || !strings.EqualFold(oneLine(c.Label), label) {
-			continue
-		}
-		if found != (actions.Action{}) && found != c.Action {
-			return actions.Action{}, DropLabel
-		}
-		found = c.Action
+func (m *menu) labelled(label string) (actions.Action, DropReason) {
+	a := m.offer().labels[folded(label)]
+	if a == (actions.Action{}) {
+		return a, DropLabel
 	}
-	if found == (actions.Action{}) {
-		return found, DropLabel
-	}
-	return found, ""
+	return a, ""
 }
 
 // compose checks arguments that a model made up. An address among them has to
-// be one that the page in view leads to.
+// be one of a choice in view: what else stands on a page can be anybody's.
 func (m *menu) compose(a actions.Action, s *shape) (actions.Action, DropReason) {
 	var args map[string]json.RawMessage
 	if a.Decode(&args) != nil || !s.fits(args) {
 		return actions.Action{}, DropArguments
 	}
-	if !all(a, func(text string) bool { return !looksLikeURL(text) || m.leadsTo(text) }) {
+	if !m.harmless(a, s.says) {
 		return actions.Action{}, DropURL
 	}
 	return a, ""
 }
 
-func holdsURL(a actions.Action) bool {
-	return !all(a, func(text string) bool { return !looksLikeURL(text) })
-}
-
-// all reports whether all strings in an action's arguments are ok, the names of
-// objects among them.
-func all(a actions.Action, ok func(string) bool) bool {
+// harmless reports whether all strings in an action's arguments, the names of
+// objects among them, are no addresses, or those of choices in view, or what
+// the tool's own schema says.
+func (m *menu) harmless(a actions.Action, says map[string]bool) bool {
 	var args any
-	return a.Decode(&args) == nil && allIn(args, ok)
+	return a.Decode(&args) == nil && all(args, func(text string) bool {
+		return says[text] || !isAddress(text) || m.offer().texts[text]
+	})
 }
 
-func allIn(v any, ok func(string) bool) bool {
+// all reports whether all strings in a JSON value are ok.
+func all(v any, ok func(string) bool) bool {
 	switch v := v.(type) {
 	case string:
 		return ok(v)
 	case []any:
-		return !slices.ContainsFunc(v, func(v any) bool { return !allIn(v, ok) })
+		return !slices.ContainsFunc(v, func(v any) bool { return !all(v, ok) })
 	case object:
 		for name, value := range v {
-			if !ok(name) || !allIn(value, ok) {
+			if !ok(name) || !all(value, ok) {
 				return false
 			}
 		}
 	}
 	return true
-}
-
-// looksLikeURL errs on the side of caution: "//host", "data:" and "javascript:"
-// are addresses too.
-func looksLikeURL(s string) bool {
-	s = strings.ToLower(strings.TrimSpace(s))
-	return strings.Contains(s, "//") || slices.ContainsFunc([]string{"data:", "javascript:", "mailto:", "file:", "www."},
-		func(prefix string) bool { return strings.HasPrefix(s, prefix) })
-}
-
-func (m *menu) leadsTo(url string) bool {
-	return slices.ContainsFunc(m.all, func(c actions.Choice) bool {
-		return slices.Contains(stringValues(c.Action.Args()), url)
-	})
 }

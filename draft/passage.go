@@ -23,15 +23,15 @@ func (w *writer) page(sc scene) (string, []actions.Choice) {
 		shown = append(shown, l.choice)
 	}
 	text := writer{left: w.left - tokensOf(links.b.String()) - 16} // the last line's
-	text.add("\nThe page in view:\n| " + oneLine(clip(sc.page.Title, maxLabel)) + "\n")
+	text.add("\nThe page in view:\n| " + quoted(clip(sc.page.Title, maxLabel)) + "\n")
 	text.passages(sc)
 	return text.b.String() + links.b.String(), shown
 }
 
 func (l linkTo) line(n int) string {
-	line := fmt.Sprintf("| %d. %s", n, oneLine(clip(l.choice.Label, maxLabel)))
+	line := fmt.Sprintf("| %d. %s", n, quoted(clip(l.choice.Label, maxLabel)))
 	if l.path != "" {
-		line += " (" + oneLine(clip(l.path, maxShownArgs)) + ")"
+		line += " (" + quoted(clip(l.path, maxShownArgs)) + ")"
 	}
 	if l.visited {
 		line += " (visited)"
@@ -87,7 +87,7 @@ func readPassages(text string) (all []passage) {
 		if plain, links := readLinks(line); len(links) > 0 {
 			line = plain
 		}
-		for rest := oneLine(line); rest != ""; {
+		for rest := quoted(line); rest != ""; {
 			piece := cutAtSpace(rest, maxPassage)
 			rest = strings.TrimLeft(rest[len(piece):], " ")
 			if !strings.ContainsFunc(piece, wordRune) {

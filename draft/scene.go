@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/speccache/speccache-go/actions"
@@ -49,7 +48,7 @@ func look[O any](view func(O) actions.View, s actions.State[O], named map[string
 	for _, step := range s.Steps[max(0, len(s.Steps)-maxSteps):] {
 		p := past{did: deed(step.Action, names)}
 		if !isZero(step.Observation) {
-			p.title = oneLine(clip(view(step.Observation).Title, maxLabel))
+			p.title = quoted(clip(view(step.Observation).Title, maxLabel))
 		}
 		sc.steps = append(sc.steps, p)
 	}
@@ -64,26 +63,6 @@ func deed(a actions.Action, names map[string]bool) string {
 		return a.Name() + " " + shortArgs(a.Args())
 	}
 	return a.Name()
-}
-
-// shortArgs returns arguments in short: URLs lose user, password and query,
-// where secrets are.
-func shortArgs(args string) string {
-	const left = "{…}"
-	if len(args) > 4*maxShownArgs {
-		return left
-	}
-	for _, value := range stringValues(args) {
-		host, path, ok := splitURL(value)
-		if !ok {
-			continue
-		}
-		if !strings.Contains(args, value) { // it is written with escapes
-			return left
-		}
-		args = strings.ReplaceAll(args, value, shortURL(host+path))
-	}
-	return clip(args, maxShownArgs)
 }
 
 // links returns where the page leads, best first, and to where the agent was
@@ -161,29 +140,3 @@ func shortURL(address string) string {
 	}
 	return hostOnly(host) + "/" + path
 }
-
-// oneLine returns text as a line: white space is folded, and what can't be seen
-// is left out, for it could say something to a model and nothing to people.
-func oneLine(text string) string {
-	var b strings.Builder
-	space := false
-	for _, r := range text {
-		switch {
-		case unicode.IsSpace(r):
-			space = b.Len() > 0
-			continue
-		case r == unicode.ReplacementChar || unicode.Is(unicode.C, r):
-			continue
-		case space:
-			b.WriteByte(' ')
-		}
-		space = false
-		b.WriteRune(r)
-	}
-	return markers.Replace(b.String())
-}
-
-// markers are what chat templates put between messages. Servers that look for
-// them in a message's text as well must not find them in a page's.
-var markers = strings.NewReplacer("<|", "< |", "|>", "| >", "[INST]", "[ INST]", "[/INST]", "[ /INST]",
-	"<start_of_turn>", "< start_of_turn>", "<end_of_turn>", "< end_of_turn>", "</s>", "< /s>")

@@ -97,6 +97,27 @@ func TestAFailingModelCostsTheTargetNothingAndIsCounted(t *testing.T) {
 		stats := cache.Stats()
 		assert.EqualValues(t, 3, stats.DraftsFailed)
 		assert.EqualValues(t, 3, stats.DraftFailures["server"])
-		assert.Equal(t, actions.Usage{Calls: 3}, stats.Usage)
+		assert.Equal(t, 3, stats.Usage.Calls)
+		assert.Positive(t, stats.Usage.PromptTokens, "a server that fails may have read the prompt")
 	})
+}
+
+func TestWhyNothingThatAModelWroteIsUsableIsSaidWhereFailuresAre(t *testing.T) {
+	for text, says := range map[string]string{
+		"I would click About.":                                 "the model wrote nothing usable: malformed 1",
+		`{"actions":[{"choice":9},{"choice":0},{"tool":"x"}]}`: "the model wrote nothing usable: arguments 1, choice out of range 2",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			sim := llmsim.New(llmsim.Options{Answer: func(llmsim.Request) llmsim.Answer { return llmsim.Answer{Text: text} }})
+			at := sim.Pipe()
+			defer at.Close()
+			s, cache, _ := crossing(t, draft.Chat(at.Client(), itself, draft.ChatConfig{}))
+			defer cache.Close()
+			_, err := s.Do(t.Context(), visit("https://c.example/"))
+			require.NoError(t, err)
+			synctest.Wait()
+			assert.EqualValues(t, 1, cache.Stats().DraftFailures["unusable"])
+			assert.Contains(t, s.Explain(), says)
+		})
+	}
 }

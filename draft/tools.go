@@ -23,6 +23,8 @@ type shape struct {
 	Properties map[string]json.RawMessage
 	Required   []string
 	Additional json.RawMessage `json:"additionalProperties"`
+
+	says map[string]bool // all texts in the schema
 }
 
 func newCatalog(cfg ChatConfig) *catalog {
@@ -50,6 +52,13 @@ func mustShape(t Tool) *shape {
 	if t.Name == "" || !isObject(t.Schema) || json.Unmarshal(t.Schema, &s) != nil {
 		panic(fmt.Sprintf("draft: Chat's tool %q needs a name and a schema that is a JSON object", t.Name))
 	}
+	s.says = map[string]bool{}
+	var schema any
+	_ = json.Unmarshal(t.Schema, &schema) // it is valid
+	all(schema, func(text string) bool {
+		s.says[text] = true
+		return true
+	})
 	return &s
 }
 

@@ -26,8 +26,8 @@ type Limits struct {
 // Defaults of Config's limits.
 var (
 	DefaultSessionLimits = Limits{DraftCalls: 10_000, DraftTokens: 10_000_000, RequestsAhead: 30_000, BytesAhead: 1 << 30}
-	DefaultScopeLimits   = Limits{DraftCalls: 100_000, DraftTokens: 100_000_000, RequestsAhead: 300_000, BytesAhead: 16 << 30}
-	DefaultCacheLimits   = Limits{DraftCalls: 10_000_000, DraftTokens: 10_000_000_000, RequestsAhead: 30_000_000, BytesAhead: 1 << 40}
+	DefaultScopeLimits   = Limits{DraftCalls: 100_000, DraftTokens: 100_000_000, RequestsAhead: 300_000, BytesAhead: 10 << 30}
+	DefaultCacheLimits   = Limits{DraftCalls: 10_000_000, DraftTokens: 10_000_000_000, RequestsAhead: 30_000_000, BytesAhead: 1000 << 30}
 )
 
 func (l Limits) withDefaults(name string, d Limits) (Limits, error) {

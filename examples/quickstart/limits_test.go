@@ -93,16 +93,17 @@ func TestTheStatedDefaultsAreTheRealOnes(t *testing.T) {
 		"TopN":            fmt.Sprint(speccache.DefaultTopN),
 		"MaxAhead":        fmt.Sprint(speccache.DefaultMaxAhead),
 		"MaxAheadSession": "2 × TopN",
+		"MaxAheadHost":    fmt.Sprint(speccache.DefaultMaxAheadHost),
 		"AheadTimeout":    fmt.Sprintf("%.0f minutes", speccache.DefaultAheadTimeout.Minutes()),
 		"MaxBytes":        fmt.Sprintf("%d MiB", speccache.DefaultMaxBytes>>20),
 		"ShowArgs":        "false",
-		"SessionLimits":   "10,000 draft calls, 10 million draft tokens, 30,000 requests ahead",
+		"SessionLimits":   "10,000 draft calls, 10 million draft tokens, 30,000 requests ahead, 1 GiB ahead",
 		"ScopeLimits":     "ten times as much",
 		"CacheLimits":     "a thousand times as much",
 	} {
 		assert.Equal(t, want, config[field][0], field)
 	}
-	one := speccache.Limits{DraftCalls: 10_000, DraftTokens: 10_000_000, RequestsAhead: 30_000}
+	one := speccache.Limits{DraftCalls: 10_000, DraftTokens: 10_000_000, RequestsAhead: 30_000, BytesAhead: 1 << 30}
 	assert.Equal(t, one, speccache.DefaultSessionLimits)
 	assert.Equal(t, times(10, one), speccache.DefaultScopeLimits)
 	assert.Equal(t, times(1000, one), speccache.DefaultCacheLimits)
@@ -121,7 +122,7 @@ func TestTheStatedDefaultsAreTheRealOnes(t *testing.T) {
 }
 
 func times(n int64, l speccache.Limits) speccache.Limits {
-	return speccache.Limits{DraftCalls: n * l.DraftCalls, DraftTokens: n * l.DraftTokens, RequestsAhead: n * l.RequestsAhead}
+	return speccache.Limits{DraftCalls: n * l.DraftCalls, DraftTokens: n * l.DraftTokens, RequestsAhead: n * l.RequestsAhead, BytesAhead: n * l.BytesAhead}
 }
 
 func TestEveryReasonAndEventKindHasItsRow(t *testing.T) {

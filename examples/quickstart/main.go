@@ -1,5 +1,5 @@
-// Quickstart shows SpecCache at work, without a key and without a network; with
-// a key, target and draft are language models.
+// Quickstart shows SpecCache at work, without a key and without a network; if
+// you name models, target and draft are language models.
 //
 // It serves SpecCache's documentation over loopback HTTP, with the delays of
 // a usual web site, and lets a reader answer three questions by clicking
@@ -18,6 +18,8 @@
 // tool calls of a model and always does the same, or -draft lexical. A reader
 // that thinks for less time than the model takes to guess is served nothing.
 //
+// Models are asked only if -target or -draft names one, whatever is exported.
+//
 // The files, in the order to read them: run.go is an agent's loop with a
 // session in it, reader.go is the target, site.go is the web, and models.go has
 // the language models.
@@ -31,6 +33,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -115,13 +118,22 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (options
 	flags.BoolVar(&opts.json, "json", false, "print one JSON object instead of the story")
 	flags.BoolVar(&opts.serve, "serve", false, "serve the documentation until interrupted, and print where")
 	flags.DurationVar(&opts.think, "think", defaultThink, "how long the reader thinks about each page")
-	flags.StringVar(&opts.target, "target", target.DefaultModel, "the `model` that clicks and answers, or "+readerName+", which is none")
-	flags.StringVar(&opts.draft, "draft", draft.DefaultModel, "the `model` that guesses, or "+lexical+", which is none")
+	flags.StringVar(&opts.target, "target", target.DefaultModel, "the `model` that clicks and answers, if -target or -draft is given, or "+readerName+", which is none")
+	flags.StringVar(&opts.draft, "draft", draft.DefaultModel, "the `model` that guesses, if -target or -draft is given, or "+lexical+", which is none")
 	if err := flags.Parse(args); err != nil {
 		return opts, err
 	}
 	given := map[string]bool{}
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	for _, name := range []*string{&opts.target, &opts.draft} {
+		if lower := strings.ToLower(*name); lower == readerName || lower == lexical {
+			*name = lower
+		}
+	}
+	named := given["target"] && opts.target != readerName || given["draft"] && opts.draft != lexical
+	if !named { // an exported key is no order to spend money
+		opts.key, opts.baseURL = "", ""
+	}
 	err := opts.check(flags.Args(), given)
 	if err != nil {
 		fmt.Fprintf(stderr, "quickstart: %v\n", err)
@@ -141,7 +153,7 @@ func (o options) check(rest []string, given map[string]bool) error {
 	case !o.endpoint() && (given["target"] && o.target != readerName || given["draft"] && o.draft != lexical):
 		return errors.New("-target and -draft name models: set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own")
 	case given["think"] && o.endpoint() && o.target != readerName:
-		return errors.New("-think is for the reader, models think as long as they do: add -target " + readerName + ", or unset OPENAI_API_KEY and OPENAI_BASE_URL")
+		return errors.New("-think is for the reader, models think as long as they do: leave out -target, or add -target " + readerName)
 	}
 	return nil
 }

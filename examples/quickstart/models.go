@@ -30,8 +30,7 @@ type models struct {
 	failure error // of the newest draft that failed
 }
 
-// newModels returns the models that the options name, or nil if they name no
-// endpoint.
+// newModels returns the models that the options name, or nil if they name none.
 func newModels(opts options) *models {
 	if !opts.models() {
 		return nil

@@ -159,10 +159,27 @@ func TestTheJSONOfModelsAddsTheirCost(t *testing.T) {
 }
 
 func TestADraftWithoutAModelNeedsOnlyATarget(t *testing.T) {
-	env := endpoint(t, llmsim.Options{Models: known, Answer: simulated})
-	code, stdout, stderr := ask(t.Context(), env, "-target", big, "-draft", lexical)
-	require.Equal(t, exitOK, code, stderr)
-	assert.Contains(t, stdout, "The draft is lexical")
+	env := endpoint(t, llmsim.Options{Models: known, Answer: simulated, Key: "sk-secret"})
+	for _, name := range []string{lexical, "Lexical", "LEXICAL"} {
+		code, stdout, stderr := ask(t.Context(), env, "-target", big, "-draft", name)
+		require.Equal(t, exitOK, code, stderr)
+		assert.Contains(t, stdout, "The draft is lexical")
+	}
+}
+
+func TestNoModelIsAskedUnlessAFlagNamesOne(t *testing.T) {
+	env := endpoint(t, llmsim.Options{Answer: func(req llmsim.Request) llmsim.Answer {
+		t.Errorf("%s was asked", req.Model)
+		return llmsim.Answer{}
+	}})
+	env["OPENAI_API_KEY"] = "sk-secret"
+	for _, env := range []map[string]string{env, nil} {
+		for _, args := range [][]string{nil, {"-draft", "Lexical"}} {
+			code, stdout, stderr := ask(t.Context(), env, append(args, "-think", "0s")...)
+			require.Equal(t, exitOK, code, stderr)
+			assert.Contains(t, stdout, "Nothing here is a language model")
+		}
+	}
 }
 
 // The reader thinks in real time here, so that the model is given none.
@@ -253,7 +270,7 @@ func TestAnInterruptEndsModelsToo(t *testing.T) {
 		cancel()
 		return llmsim.Answer{Fault: llmsim.Fault{Hang: true}}
 	}})
-	code, _, stderr := ask(ctx, env)
+	code, _, stderr := ask(ctx, env, "-target", big)
 	assert.Equal(t, exitInterrupted, code)
 	assert.Equal(t, "quickstart: interrupted\n", stderr)
 }

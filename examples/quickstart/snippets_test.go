@@ -58,6 +58,7 @@ import (
 	"net/http"
 	"os"
 	"time"
+	openai "github.com/sashabaranov/go-openai"
 	"github.com/speccache/speccache-go/actions"
 	"github.com/speccache/speccache-go/actions/web"
 	"github.com/speccache/speccache-go/draft"

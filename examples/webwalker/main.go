@@ -21,6 +21,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/speccache/speccache-go/draft"
@@ -88,6 +89,9 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (options
 	flags.BoolVar(&opts.off, "no-speculation", false, "fetch each page when the target asks for it")
 	if err := flags.Parse(args); err != nil {
 		return opts, err
+	}
+	if strings.EqualFold(opts.draft, lexical) {
+		opts.draft = lexical
 	}
 	err := opts.check(flags.Args())
 	if err != nil {

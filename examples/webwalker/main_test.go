@@ -175,6 +175,25 @@ func TestWhatIsWrongIsSaidInAMessage(t *testing.T) {
 	assert.Equal(t, exitOK, start(t.Context(), nil, "-h").code)
 }
 
+func TestAnAnswerThatWasFoundOnNoPageFails(t *testing.T) {
+	sim, url := model(t)
+	for _, calls := range [][]llmsim.Call{nil, {{Name: "click", Args: `{"label":"Nowhere"}`}}} {
+		if calls != nil {
+			sim.Push(llmsim.Answer{Calls: calls})
+		}
+		sim.Push(llmsim.Answer{Text: "It begins at nine."})
+		end := start(t.Context(), environment(url), "-question", question, "-url", serve(t), "-draft", "Lexical")
+		assert.Equal(t, exitFailed, end.code)
+		assert.Contains(t, end.stderr, "webwalker: gpt-5-mini has read no page: a target needs a model and a server that have tool calls\n")
+	}
+	sim.Push(llmsim.Answer{Text: "It begins at nine."})
+	end := start(t.Context(), environment(url), "-question", question, "-url", serve(t), "-draft", lexical, "-json")
+	assert.Equal(t, exitFailed, end.code)
+	var r report
+	require.NoError(t, json.Unmarshal([]byte(end.stdout), &r))
+	assert.Contains(t, r.Error, "has read no page")
+}
+
 func TestADraftThatFailsIsExplainedAndCostsNothingElse(t *testing.T) {
 	_, url := model(t)
 	end := start(t.Context(), environment(url), "-question", question, "-url", serve(t), "-draft", "gpt-0")

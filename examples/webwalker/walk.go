@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/speccache/speccache-go/actions"
@@ -58,11 +59,24 @@ func walk(ctx context.Context, opts options, stdout, stderr io.Writer) error {
 	for event, err := range loop.Run(ctx, opts.question, home) {
 		out.tell(event)
 		if event.Result != nil {
+			if err == nil {
+				err = acted(opts, event.Result)
+			}
 			r := newReport(opts, event.Result, err, session, time.Since(began))
 			return r.write(opts, err, stdout, stderr, session.Explain())
 		}
 	}
 	return nil
+}
+
+// acted returns an error for an answer that is made up: it was found nowhere.
+// Many servers ignore tools that a model lacks.
+func acted(opts options, result *target.Result[*web.Page]) error {
+	read := func(s target.Step[*web.Page]) bool { return s.Err == nil }
+	if slices.ContainsFunc(result.Steps, read) {
+		return nil
+	}
+	return fmt.Errorf("%s has read no page: a target needs a model and a server that have tool calls", opts.target)
 }
 
 // config says who guesses.

@@ -25,7 +25,7 @@ type stepper struct {
 
 	next int            // number of the next action
 	last actions.Action // what the target does next
-	plan []move // the steps to come
+	plan []move         // the steps to come
 
 	now  move
 	left atomic.Int64  // how many guesses of the present step have not run yet
