@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/speccache/speccache-go/actions"
 )
@@ -126,7 +127,7 @@ func (s *Session[O]) explainMode(st Stats) (causes []string) {
 		causes = append(causes, "The mode is off: every action runs when it is asked for. Turn it on with SetMode(On).")
 	case s.c.shadow():
 		causes = append(causes, fmt.Sprintf("The mode is shadow: nothing runs ahead or is served. With On there would have been "+
-			"%s and %s, and %v less waiting.", count(st.Shadow.Hits, "hit"), count(st.Shadow.Joins, "join"), st.Shadow.Hidden))
+			"%s and %s, and %v less waiting.", count(st.Shadow.Hits, "hit"), count(st.Shadow.Joins, "join"), st.Shadow.Hidden.Round(time.Millisecond)))
 	case st.MissReasons[ReasonMode] > 0:
 		causes = append(causes, fmt.Sprintf("%s while the mode was off or shadow.", count(st.MissReasons[ReasonMode], "lookup")))
 	}
@@ -181,7 +182,7 @@ func (s *Session[O]) explainDrafts(st Stats, t trouble) (causes []string) {
 	if st.Limited > 0 {
 		causes = append(causes, fmt.Sprintf("Guessing has ended: %s.", t.limit))
 	}
-	if st.DraftsEmpty > 0 {
+	if 2*st.DraftsEmpty > st.Drafts { // some pages have nothing to choose from
 		causes = append(causes, fmt.Sprintf("%d of %s had no guess. Does the view that the predictor gets have choices, "+
 			"and does it know the steps' actions (Record)?", st.DraftsEmpty, drafts))
 	}

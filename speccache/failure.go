@@ -81,13 +81,18 @@ func (s *Session[O]) draftFailed(err error) (class string) {
 
 const warnEvery = time.Minute
 
-// warn writes one line to the log. Nothing may be locked.
+// warn writes one line to the log, on a goroutine that Close waits for: what a
+// handler does is no part of the agent. Nothing may be locked.
 func (s *Session[O]) warn(what, detail string, more ...slog.Attr) {
-	if s.c.cfg.Logger == nil {
+	log := s.c.cfg.Logger
+	if log == nil {
 		return
 	}
 	attrs := append([]slog.Attr{
 		slog.Uint64("session", s.id), slog.Int64("step", s.begun.Load()), slog.String("detail", detail),
 	}, more...)
-	s.c.cfg.Logger.LogAttrs(context.Background(), slog.LevelWarn, "speccache: "+what, attrs...)
+	s.c.spawn(func() {
+		defer func() { recover() }()
+		log.LogAttrs(context.Background(), slog.LevelWarn, "speccache: "+what, attrs...)
+	})
 }

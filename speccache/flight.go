@@ -166,7 +166,7 @@ func (c *Cache[O]) makeEntry(f *flight[O], o O) (e *entry[O], err error) {
 		key: f.key, stamp: f.stamp, scope: f.scope,
 		born: f.started, session: f.session.id, guess: f.guess,
 	}
-	life := cmp.Or(f.rule.MaxAge, actions.DefaultMaxAge)
+	life := lifeOf(f.rule)
 	defer func() {
 		if r := recover(); r != nil {
 			e, err = nil, fmt.Errorf("speccache: Environment.Fresh or Clone panicked: %s", textOf(r))
@@ -192,6 +192,9 @@ func (c *Cache[O]) makeEntry(f *flight[O], o O) (e *entry[O], err error) {
 	}
 	return e, nil
 }
+
+// lifeOf is how long what an action brings may be served.
+func lifeOf(rule actions.Rule) time.Duration { return cmp.Or(rule.MaxAge, actions.DefaultMaxAge) }
 
 // unsized is what an observation is taken to hold if nobody says.
 const unsized = 16 << 10

@@ -56,10 +56,11 @@ const (
 	draftTokens
 	requestsAhead
 	bytesAhead
+	shadowRuns // requests that Shadow mode does not make; limited as those are
 	resources
 )
 
-var resourceNames = [resources]string{"DraftCalls", "DraftTokens", "RequestsAhead", "BytesAhead"}
+var resourceNames = [resources]string{"DraftCalls", "DraftTokens", "RequestsAhead", "BytesAhead", "RequestsAhead"}
 
 func (l *Limits) of(r resource) int64 {
 	switch r {
@@ -67,7 +68,7 @@ func (l *Limits) of(r resource) int64 {
 		return l.DraftCalls
 	case draftTokens:
 		return l.DraftTokens
-	case requestsAhead:
+	case requestsAhead, shadowRuns:
 		return l.RequestsAhead
 	}
 	return l.BytesAhead

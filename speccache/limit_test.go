@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -183,4 +184,42 @@ func TestAPredictorThatIsOutOfTimeHasFailed(t *testing.T) {
 		assert.Equal(t, map[string]int64{"timeout": 1}, s.Stats().DraftFailures)
 		assert.Zero(t, s.Stats().DraftsLate)
 	})
+}
+
+// A hook is a log handler that does what a test tells it to.
+type hook func()
+
+func (h hook) Enabled(context.Context, slog.Level) bool { return true }
+func (h hook) Handle(context.Context, slog.Record) error {
+	h()
+	return nil
+}
+func (h hook) WithAttrs([]slog.Attr) slog.Handler { return h }
+func (h hook) WithGroup(string) slog.Handler      { return h }
+
+func TestALogHandlerThatPanicsExitsOrHangsIsNoPartOfTheAgent(t *testing.T) {
+	release := make(chan struct{})
+	for name, handle := range map[string]func(){
+		"panic":  func() { panic("log") },
+		"goexit": runtime.Goexit,
+		"hang":   func() { <-release },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				release = make(chan struct{})
+				broken := func(context.Context, state) iter.Seq2[actions.Prediction, error] { panic("draft") }
+				c, s := open(t, gets(&tool{}), config{
+					Predictor: broken, Logger: slog.New(hook(handle)), SessionLimits: speccache.Limits{DraftCalls: 2},
+				})
+				began := time.Now()
+				for i := range 5 {
+					must(t, s, get(i))
+					synctest.Wait()
+				}
+				assert.Zero(t, time.Since(began))
+				assert.EqualValues(t, 2, c.Stats().DraftsFailed)
+				close(release)
+			})
+		})
+	}
 }

@@ -115,6 +115,13 @@ func (l *limiter[O]) ask(s *Session[O]) *limitReached {
 	return l.take(s, draftCalls, 1)
 }
 
+// foresee takes a run of Shadow mode.
+func (l *limiter[O]) foresee(s *Session[O]) *limitReached {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.take(s, shadowRuns, 1)
+}
+
 // unask undoes ask.
 func (l *limiter[O]) unask(s *Session[O]) { l.use(s, draftCalls, -1) }
 

@@ -16,29 +16,35 @@ type foreseen struct {
 // maxForeseen is how many a session remembers; then it starts anew.
 const maxForeseen = 1024
 
-// foresee remembers a guess instead of running it.
+// foresee remembers a guess instead of running it, unless it would have been
+// known already.
 func (s *Session[O]) foresee(a actions.Action, rule actions.Rule) {
+	k := s.keyOf(a, rule)
+	if _, known := s.foresight(k.hash(), rule, false); known {
+		return
+	}
+	if s.reached(s.c.limiter.foresee(s)) {
+		return
+	}
 	s.count(cShadowSpeculated, 1)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.foreseen == nil || len(s.foreseen) >= maxForeseen {
 		s.foreseen = map[uint64]foreseen{}
 	}
-	k := s.keyOf(a, rule)
-	id := k.hash()
-	if _, known := s.foreseen[id]; !known {
-		s.foreseen[id] = foreseen{s.c.now(), s.scopeOf(rule).stamp()}
-	}
+	s.foreseen[k.hash()] = foreseen{s.c.now(), s.scopeOf(rule).stamp()}
 }
 
-// recall returns when an action would have started to run ahead, and forgets
-// it: it would be resident from now on.
-func (s *Session[O]) recall(id key, rule actions.Rule) (at time.Duration, ok bool) {
+// foresight returns when an action would have started to run ahead, if what it
+// brought could still be served.
+func (s *Session[O]) foresight(id uint64, rule actions.Rule, forget bool) (at time.Duration, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f, ok := s.foreseen[id.hash()]
-	delete(s.foreseen, id.hash())
-	return f.at, ok && f.stamp == s.scopeOf(rule).stamp()
+	f, ok := s.foreseen[id]
+	if forget {
+		delete(s.foreseen, id)
+	}
+	return f.at, ok && f.stamp == s.scopeOf(rule).stamp() && s.since(f.at) <= lifeOf(rule)
 }
 
 // watch runs a read as if there were no cache, and counts what the cache would
@@ -46,8 +52,9 @@ func (s *Session[O]) recall(id key, rule actions.Rule) (at time.Duration, ok boo
 func (s *Session[O]) watch(ctx context.Context, k *call[O], r *Result[O], rule actions.Rule) error {
 	id := s.keyOf(r.Action, rule)
 	resident := s.ready(id.scope, id.action, k.asked)
-	at, guessed := s.recall(id, rule)
+	at, guessed := s.foresight(id.hash(), rule, true) // it would be resident from now on
 	r.Reason = ReasonMode
+	s.count(cShadowLookups, 1)
 	own := s.newFlight(id, rule, s.c.now())
 	err := s.runOwn(ctx, k, r, own)
 	switch {

@@ -30,6 +30,7 @@ func TestShadowRequestsNothingServesNothingAndCountsWhatWouldHaveHit(t *testing.
 		assert.Equal(t, speccache.ReasonMode, reason)
 		st := c.Stats()
 		assert.Equal(t, speccache.ShadowStats{
+			Lookups:    4,
 			Joins:      1, // get 1: four of its ten seconds
 			Hits:       2, // get 2 was foreseen long before, get 1 is resident by then
 			Ahead:      2,
@@ -74,5 +75,46 @@ func TestShadowCancelsWhatRunsAheadAndOnGoesOnFromWhatItRead(t *testing.T) {
 		assert.Equal(t, speccache.Hit, must(t, s, get(2)).Outcome)
 		c.SetMode(77)
 		assert.Equal(t, speccache.ReasonMode, must(t, s, get(2)).Reason, "what is no mode is Off")
+	})
+}
+
+func TestShadowAGuessThatAWriteHidHasItsChanceAgain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, s := open(t, mixedEnv((&tool{}).do), config{Mode: speccache.Shadow, Predictor: guesses(get(1))})
+		must(t, s, get(9))
+		synctest.Wait()
+		must(t, s, act("put", 1))
+		synctest.Wait()
+		must(t, s, get(1))
+		assert.EqualValues(t, 1, c.Stats().Shadow.Hits+c.Stats().Shadow.Joins)
+	})
+}
+
+func TestShadowWhatWouldHaveBeenTooOldIsNoHit(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		e := gets(&tool{})
+		e.Rules = actions.Rules{"get": {Effect: actions.ReadOnly, Ahead: true, MaxAge: time.Minute}}
+		c, s := open(t, e, config{Mode: speccache.Shadow, Predictor: guesses(get(1))})
+		s.Observe(t.Context(), "home")
+		synctest.Wait()
+		after(5 * time.Minute)
+		must(t, s, get(1))
+		assert.Zero(t, c.Stats().Shadow.Hits)
+	})
+}
+
+func TestShadowForeseesNoMoreThanTheLimitsLetRun(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c, s := open(t, gets(&tool{}), config{
+			Mode: speccache.Shadow, Predictor: guesses(get(1), get(2), get(3)),
+			SessionLimits: speccache.Limits{RequestsAhead: 1},
+		})
+		s.Observe(t.Context(), "home")
+		synctest.Wait()
+		for i := range 3 {
+			must(t, s, get(i+1))
+		}
+		assert.EqualValues(t, 1, c.Stats().Shadow.Speculated)
+		assert.EqualValues(t, 1, c.Stats().Shadow.Hits+c.Stats().Shadow.Joins)
 	})
 }

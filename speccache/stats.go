@@ -86,6 +86,7 @@ const (
 	cOutputTokens
 	cVersions
 	cLimited
+	cShadowLookups
 	cShadowHits
 	cShadowJoins
 	cShadowUsed
@@ -186,6 +187,8 @@ type Stats struct {
 // ShadowStats counts what the mode On would have done. The target's lookups
 // are in Stats, as misses for their mode.
 type ShadowStats struct {
+	// Lookups is how many of the target's read-only actions there were.
+	Lookups int64
 	// Hits and Joins: the action had run ahead to its end or was resident; it
 	// would still have been running.
 	Hits, Joins int64
@@ -219,7 +222,8 @@ type DropStats struct {
 }
 
 // HitRate is the share of lookups that found something: (Hits + Joins) /
-// Lookups.
+// Lookups. Lookups while the mode was Off or Shadow count as misses, with the
+// reason mode.
 func (s Stats) HitRate() float64 { return ratio(s.Hits+s.Joins, s.Lookups) }
 
 // ReadyRate is the share of lookups that found something finished.
@@ -256,7 +260,7 @@ func newStats(n [counters]int64) Stats {
 		WastedTime:    time.Duration(max(0, n[cEndedTime]-n[cUsedTime])),
 		ModelVersions: n[cVersions], Limited: n[cLimited],
 		Shadow: ShadowStats{
-			Hits: n[cShadowHits], Joins: n[cShadowJoins], Ahead: n[cShadowUsed],
+			Lookups: n[cShadowLookups], Hits: n[cShadowHits], Joins: n[cShadowJoins], Ahead: n[cShadowUsed],
 			Speculated: n[cShadowSpeculated], Hidden: time.Duration(n[cShadowHidden]),
 		},
 	}

@@ -114,7 +114,7 @@ func (s *Session[O]) newDraft(ctx context.Context, state actions.State[O], topN 
 func (d *draft[O]) start() bool {
 	s := d.s
 	s.mu.Lock()
-	current := d.step == s.begun.Load() && (s.open == 0 || !d.predicted) && !s.closed.Load()
+	current := d.step == s.begun.Load() && (s.open == 0 || !d.predicted) && !s.over()
 	if len(s.drafts) >= maxDrafts {
 		current = false
 		s.count(cCrowdedGuesses, 1)
