@@ -57,8 +57,8 @@ const planned = 13 // steps of an agent
 func (w *world) plan(who *agent, step int) plan {
 	r := w.rand("plan", who.number, step)
 	p := plan{
-		think:  time.Duration(200e6 + r.Int64N(4000e6)),
-		change: r.IntN(20) == 0, model: r.IntN(20) == 0, hint: r.IntN(10) == 0,
+		think:  time.Duration(300e6 + r.Int64N(4700e6)),
+		change: r.IntN(30) == 0, model: r.IntN(30) == 0, hint: r.IntN(10) == 0,
 		byHand: r.IntN(2) == 0,
 	}
 	calls := 1
@@ -73,7 +73,7 @@ func (w *world) plan(who *agent, step int) plan {
 	writes := false
 	for range calls {
 		a := ask{it: w.choose(who, step)}
-		switch r.IntN(25) {
+		switch r.IntN(40) {
 		case 0:
 			a.it, writes = pick(r, "put"), true
 		case 1:
@@ -99,8 +99,8 @@ func (w *world) plan(who *agent, step int) plan {
 // choose picks what an agent reads, often what it has read before.
 func (w *world) choose(who *agent, step int) item {
 	r := w.rand("choose", who.number, step)
-	if step%planned > 2 && r.IntN(3) == 0 { // again
-		return w.choose(who, step-1-r.IntN(2))
+	if step%planned > 2 && r.IntN(5) < 3 { // again
+		return w.choose(who, step-1-r.IntN(3))
 	}
 	switch n := r.IntN(10); {
 	case n < 5:
@@ -290,6 +290,7 @@ func (w *world) runAll(ctx context.Context, who *agent, p plan, list []seen, why
 		w.ask(who, a.it, &list[i])
 		if twice[a.it.action] { // it joins the other one, which may fail
 			list[i].slack = max(list[i].slack, w.patience(a.it.name))
+			list[i].clumsy = w.cloned()
 		}
 		twice[a.it.action] = true
 		asked = append(asked, a.it.action)

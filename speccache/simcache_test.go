@@ -91,11 +91,11 @@ func (w *world) config() pageConfig {
 		Predictor:       w.predict,
 		ModelVersion:    "model 0",
 		TopN:            2 + r.IntN(3),
-		MaxAhead:        []int{1, 8, 8, 16, 16, 16}[r.IntN(6)],
-		MaxAheadSession: []int{0, 0, 2, 8}[r.IntN(4)],
+		MaxAhead:        []int{1, 8, 16, 16, 16, 16}[r.IntN(6)],
+		MaxAheadSession: []int{0, 0, 0, 3, 8}[r.IntN(5)],
 		MaxAheadHost:    []int{0, 0, 1, 3}[r.IntN(4)],
 		AheadTimeout:    []time.Duration{4 * time.Second, 20 * time.Second, 0}[r.IntN(3)],
-		MaxBytes:        []int64{0, 1 << 20, 256 << 10, 64 << 10, 16 << 10, 700}[r.IntN(6)],
+		MaxBytes:        []int64{0, 0, 1 << 20, 1 << 20, 256 << 10, 64 << 10, 16 << 10, 700}[r.IntN(8)],
 	}
 }
 
@@ -163,7 +163,7 @@ func (w *world) enter(c *speccache.Cache[*page]) (agents []*agent) {
 func (w *world) meddle(c *speccache.Cache[*page], agents []*agent, mode speccache.Mode, living *sync.WaitGroup) (closes bool) {
 	r := w.rand("meddle")
 	later := func(do func()) {
-		at := time.Duration(1 + r.Int64N(40e9))
+		at := time.Duration(1 + r.Int64N(70e9))
 		living.Go(func() {
 			time.Sleep(at)
 			do()
@@ -174,7 +174,7 @@ func (w *world) meddle(c *speccache.Cache[*page], agents []*agent, mode speccach
 			later(func() { c.Advance(scope) })
 		}
 	}
-	if r.IntN(10) == 0 && mode != speccache.Off {
+	if r.IntN(12) == 0 && mode != speccache.Off {
 		for _, m := range []speccache.Mode{speccache.Off, speccache.Shadow, speccache.On} {
 			later(func() { c.SetMode(m) })
 		}

@@ -28,7 +28,7 @@ func (w *world) predict(ctx context.Context, s actions.State[*page]) iter.Seq2[a
 			w.babble(r, yield)
 		case kind == 1:
 			w.attack(ctx, r, yield)
-		case pause(ctx, time.Duration(r.Int64N(800e6))) == nil:
+		case pause(ctx, time.Duration(r.Int64N(500e6))) == nil:
 			w.guess(ctx, r, who, step, yield)
 		}
 	}
@@ -39,7 +39,7 @@ func (w *world) guess(ctx context.Context, r *rand.Rand, who *agent, step int, y
 	var list []item
 	for ahead := range 2 {
 		for _, a := range w.plan(who, step+ahead).asks {
-			if r.IntN(10) < 9-4*ahead {
+			if r.IntN(20) < 19-9*ahead {
 				list = append(list, a.it)
 			}
 		}
@@ -51,7 +51,7 @@ func (w *world) guess(ctx context.Context, r *rand.Rand, who *agent, step int, y
 		if !yield(actions.Prediction{Action: it.action, Confidence: 0.5, Source: "sim"}, nil) {
 			return
 		}
-		if pause(ctx, time.Duration(r.Int64N(100e6))) != nil {
+		if pause(ctx, time.Duration(r.Int64N(50e6))) != nil {
 			return
 		}
 	}

@@ -167,7 +167,7 @@ func (w *world) truth(space string, it item) truth {
 		}
 	}
 	r := w.rand("truth", t.text)
-	t.takes = time.Duration(50e6 + r.Int64N(1950e6))
+	t.takes = time.Duration(50e6 + r.Int64N(2450e6))
 	if t.fault = draw(r, fails, fails, panics, exits, slow, truncates); t.fault == slow {
 		t.takes *= 10
 	}
@@ -337,7 +337,7 @@ func (w *world) write(ctx context.Context, who *agent, it item) (*page, error) {
 	r := w.rand("write", at, it.action, w.writes[at])
 	w.mu.Unlock()
 	bad := draw(r, fails, panics, exits, slow, truncates)
-	takes := time.Duration(50e6 + r.Int64N(1950e6))
+	takes := time.Duration(50e6 + r.Int64N(2450e6))
 	if bad == slow {
 		takes *= 10
 	}
