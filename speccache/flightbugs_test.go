@@ -60,20 +60,20 @@ func first(wrong func()) func(context.Context, int) (string, error) {
 }
 
 // ask asks for the key in a session of its own, and survives what comes.
-func (b *bench) ask(ctx context.Context) (r speccache.Result[string], err error, end string) {
+func (b *bench) ask(ctx context.Context) (r speccache.Result[string], end string, err error) {
 	s := b.c.Open(opening{Scope: "test"})
 	defer s.Close()
 	end = survive(func() string {
 		r, err = s.Run(ctx, get(1))
 		return "returned"
 	})
-	return r, err, end
+	return r, end, err
 }
 
 // expect asks, and checks that the page comes within a time.
 func (b *bench) expect(within time.Duration) speccache.Result[string] {
 	began := time.Now()
-	r, err, end := b.ask(context.Background())
+	r, end, err := b.ask(context.Background())
 	assert.NoError(b.t, err)
 	assert.Equal(b.t, "returned", end)
 	assert.Equal(b.t, "the page", r.Observation)
@@ -106,7 +106,7 @@ func (b *bench) ahead() *speccache.Session[string] {
 func (b *bench) lead(ctx context.Context) chan string {
 	end := make(chan string, 1)
 	go func() {
-		_, _, how := b.ask(ctx)
+		_, how, _ := b.ask(ctx)
 		end <- how
 	}()
 	synctest.Wait()
@@ -195,7 +195,7 @@ var flightBugs = []struct {
 		s := b.ahead()
 		ctx, cancel := context.WithTimeout(t.Context(), flown/4)
 		defer cancel()
-		_, err, _ := b.ask(ctx)
+		_, _, err := b.ask(ctx)
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.Equal(t, speccache.Join, b.expect(flown*3/4).Outcome)
 		assert.Equal(t, 1, b.runs)

@@ -89,7 +89,7 @@ func (b *bench) herd() map[string]int {
 	began := time.Now()
 	for range herd {
 		all.Go(func() {
-			r, err, end := b.ask(context.Background())
+			r, end, err := b.ask(context.Background())
 			assert.NoError(b.t, err)
 			assert.Equal(b.t, "returned", end)
 			assert.LessOrEqual(b.t, time.Since(began), bounded)
@@ -117,7 +117,7 @@ func TestLosslessJoinersThatLeaveTakeNobodyWithThem(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				timer := time.AfterFunc(time.Duration(i)*flown/(2*herd), func() { cancel(errTool) })
 				defer timer.Stop()
-				_, err, _ := b.ask(ctx)
+				_, _, err := b.ask(ctx)
 				assert.ErrorIs(t, err, errTool)
 			})
 		}
