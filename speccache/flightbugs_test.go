@@ -2,6 +2,7 @@ package speccache_test
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"sync"
 	"testing"
@@ -14,26 +15,27 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A bench has one key, get 1, that somebody flies and others ask for.
+// A bench has one key, get 1 of a scope of its own, that somebody flies and
+// others ask for.
 type bench struct {
-	t    *testing.T
-	c    *speccache.Cache[string]
-	runs int
+	t     *testing.T
+	c     *speccache.Cache[string]
+	scope string
 	// fly is what the n-th run does, from 1.
 	fly func(ctx context.Context, n int) (string, error)
 
-	mu sync.Mutex
+	mu   sync.Mutex
+	runs int
 }
 
 // flown is what a run takes that nothing is wrong with: less than anybody waits.
 const flown = 800 * time.Millisecond
 
-func newBench(t *testing.T, cfg config, fly func(ctx context.Context, n int) (string, error)) *bench {
-	b := &bench{t: t, fly: fly}
-	c, err := speccache.New(env{Do: b.do, Rules: actions.Reads("get")}, cfg)
+// benches makes a cache for them.
+func benches(t *testing.T, cfg config) *speccache.Cache[string] {
+	c, err := speccache.New(gets(&tool{}), cfg)
 	require.NoError(t, err)
-	b.c = c
-	return b
+	return c
 }
 
 func (b *bench) do(ctx context.Context, _ actions.Action) (string, error) {
@@ -42,6 +44,10 @@ func (b *bench) do(ctx context.Context, _ actions.Action) (string, error) {
 	n := b.runs
 	b.mu.Unlock()
 	return b.fly(ctx, n)
+}
+
+func (b *bench) open() *speccache.Session[string] {
+	return b.c.Open(opening{Scope: b.scope, Do: b.do})
 }
 
 // whole takes its time and succeeds.
@@ -59,9 +65,30 @@ func first(wrong func()) func(context.Context, int) (string, error) {
 	}
 }
 
+// dies makes the first run long in dying, when its context has ended.
+func dies(ctx context.Context, n int) (string, error) {
+	o, err := whole(ctx)
+	if n == 1 && err != nil {
+		after(flown / 2)
+	}
+	return o, err
+}
+
+// stuck makes the first run hang until it is cancelled.
+func stuck(ctx context.Context, n int) (string, error) {
+	if n == 1 {
+		<-ctx.Done()
+		return "", ctx.Err()
+	}
+	return whole(ctx)
+}
+
+// sound is a tool without fault.
+func sound(ctx context.Context, _ int) (string, error) { return whole(ctx) }
+
 // ask asks for the key in a session of its own, and survives what comes.
 func (b *bench) ask(ctx context.Context) (r speccache.Result[string], end string, err error) {
-	s := b.c.Open(opening{Scope: "test"})
+	s := b.open()
 	defer s.Close()
 	end = survive(func() string {
 		r, err = s.Run(ctx, get(1))
@@ -96,7 +123,7 @@ const bounded = time.Second + flown
 
 // ahead has a session guess the key.
 func (b *bench) ahead() *speccache.Session[string] {
-	s := b.c.Open(opening{Scope: "test"})
+	s := b.open()
 	s.Speculate(context.Background(), get(1))
 	synctest.Wait()
 	return s
@@ -117,70 +144,52 @@ func (b *bench) lead(ctx context.Context) chan string {
 // end well, by the promise that each protects.
 var flightBugs = []struct {
 	promise string
-	run     func(t *testing.T)
+	fly     func(ctx context.Context, n int) (string, error)
+	run     func(t *testing.T, b *bench)
 }{
-	{"after a panic the key is alive", func(t *testing.T) { // golang/go#33519
-		b := newBench(t, config{}, first(func() { panic("once") }))
+	{"after a panic the key is alive", first(func() { panic("once") }), func(t *testing.T, b *bench) { // golang/go#33519
 		led := b.lead(t.Context())
 		b.crowd(3, bounded)
 		assert.Equal(t, "panicked: once", <-led, "the panic is the leader's own")
 		assert.Equal(t, speccache.Hit, b.expect(0).Outcome)
-		b.c.Close()
 	}},
-	{"a panic ahead wakes who joined, and is nobody's", func(t *testing.T) { // golang/go#41133
-		b := newBench(t, config{}, first(func() { panic("once") }))
+	{"a panic ahead wakes who joined, and is nobody's", first(func() { panic("once") }), func(t *testing.T, b *bench) { // golang/go#41133
 		s := b.ahead()
 		b.crowd(3, bounded)
 		assert.Equal(t, speccache.Hit, b.expect(0).Outcome)
 		s.Close()
-		b.c.Close()
 	}},
-	{"after Goexit the key is alive", func(t *testing.T) { // golang/go#67087
-		b := newBench(t, config{}, first(runtime.Goexit))
+	{"after Goexit the key is alive", first(runtime.Goexit), func(t *testing.T, b *bench) { // golang/go#67087
 		led := b.lead(t.Context())
 		b.crowd(3, bounded)
 		assert.Equal(t, "exited", <-led, "the exit is the leader's own")
 		assert.Equal(t, speccache.Hit, b.expect(0).Outcome)
-		b.c.Close()
 	}},
-	{"Goexit ahead wakes who joined, and is nobody's", func(t *testing.T) { // golang/go#52557
-		b := newBench(t, config{}, first(runtime.Goexit))
+	{"Goexit ahead wakes who joined, and is nobody's", first(runtime.Goexit), func(t *testing.T, b *bench) { // golang/go#52557
 		s := b.ahead()
 		b.crowd(3, bounded)
 		assert.Equal(t, speccache.Hit, b.expect(0).Outcome)
 		s.Close()
-		b.c.Close()
 	}},
-	{"an outdated run that ends leaves the newer one's claim", func(t *testing.T) { // golang/go#31420
-		b := newBench(t, config{}, func(ctx context.Context, _ int) (string, error) { return whole(ctx) })
-		led := b.lead(t.Context()) // until 1.0 s
+	{"an outdated run that ends leaves the newer one's claim", sound, func(t *testing.T, b *bench) { // golang/go#31420
+		led := b.lead(t.Context())
 		after(flown / 2)
-		b.c.Advance("test")
-		newer := b.lead(t.Context()) // from 0.5 s to 1.5 s
-		after(flown * 3 / 4)         // the first has ended
+		b.c.Advance(b.scope)
+		newer := b.lead(t.Context())
+		after(flown * 3 / 4) // the first has ended
 		assert.Equal(t, speccache.Join, b.expect(flown/4).Outcome)
 		assert.Equal(t, []string{"returned", "returned"}, []string{<-led, <-newer})
 		assert.Equal(t, 2, b.runs)
-		b.c.Close()
 	}},
-	{"a run that somebody joins at the last moment is not cancelled as nobody's", func(t *testing.T) { // golang/go#55343
-		b := newBench(t, config{}, func(ctx context.Context, _ int) (string, error) { return whole(ctx) })
+	{"a run that somebody joins at the last moment is not cancelled as nobody's", sound, func(t *testing.T, b *bench) { // golang/go#55343
 		s := b.ahead()
 		var both sync.WaitGroup
 		both.Go(func() { b.expect(flown) })
 		both.Go(func() { s.Close() }) // gives up what nobody has joined
 		both.Wait()
 		assert.LessOrEqual(t, b.runs, 2)
-		b.c.Close()
 	}},
-	{"nobody joins a run whose caller has left", func(t *testing.T) { // tailscale/tailscale#18919
-		b := newBench(t, config{}, func(ctx context.Context, n int) (string, error) {
-			o, err := whole(ctx)
-			if n == 1 && err != nil {
-				after(flown / 2) // it is long in dying
-			}
-			return o, err
-		})
+	{"nobody joins a run whose caller has left", dies, func(t *testing.T, b *bench) { // tailscale/tailscale#18919
 		ctx, cancel := context.WithCancel(t.Context())
 		led := b.lead(ctx)
 		after(flown / 4)
@@ -188,10 +197,8 @@ var flightBugs = []struct {
 		synctest.Wait()
 		b.expect(flown/2 + flown)
 		assert.Equal(t, "returned", <-led)
-		b.c.Close()
 	}},
-	{"a joiner that leaves does not let the next one start another run", func(t *testing.T) { // janos/singleflight#4
-		b := newBench(t, config{}, func(ctx context.Context, _ int) (string, error) { return whole(ctx) })
+	{"a joiner that leaves does not let the next one start another run", sound, func(t *testing.T, b *bench) { // janos/singleflight#4
 		s := b.ahead()
 		ctx, cancel := context.WithTimeout(t.Context(), flown/4)
 		defer cancel()
@@ -200,10 +207,8 @@ var flightBugs = []struct {
 		assert.Equal(t, speccache.Join, b.expect(flown*3/4).Outcome)
 		assert.Equal(t, 1, b.runs)
 		s.Close()
-		b.c.Close()
 	}},
-	{"what has ended can be found before its claim is gone", func(t *testing.T) { // maypok86/otter#152
-		b := newBench(t, config{}, func(ctx context.Context, _ int) (string, error) { return whole(ctx) })
+	{"what has ended can be found before its claim is gone", sound, func(t *testing.T, b *bench) { // maypok86/otter#152
 		s := b.ahead()
 		var all sync.WaitGroup
 		for i := range 8 { // around the moment at which the run ends
@@ -215,17 +220,9 @@ var flightBugs = []struct {
 		all.Wait()
 		assert.Equal(t, 1, b.runs)
 		s.Close()
-		b.c.Close()
 	}},
-	{"what waits for a permit is not joined", func(t *testing.T) { // astral-sh/uv#20082
-		b := newBench(t, config{MaxAhead: 1}, func(ctx context.Context, n int) (string, error) {
-			if n == 1 {
-				<-ctx.Done()
-				return "", ctx.Err()
-			}
-			return whole(ctx)
-		})
-		hung := b.c.Open(opening{})
+	{"what waits for a permit is not joined", stuck, func(t *testing.T, b *bench) { // astral-sh/uv#20082
+		hung := b.open() // and has the only one
 		hung.Speculate(t.Context(), get(0))
 		synctest.Wait()
 		s := b.ahead() // queued
@@ -234,19 +231,26 @@ var flightBugs = []struct {
 		assert.Equal(t, 2, b.runs)
 		s.Close()
 		hung.Close()
-		b.c.Close()
 	}},
 }
 
 func TestLosslessKnownBugsOfSharedFlightsAreNotHere(t *testing.T) {
+	const inOne = 10 // in one cache, which costs more to make than a history
 	times := 1000
 	if raced && testing.Short() {
 		times = 100
 	}
 	for _, bug := range flightBugs {
 		t.Run(bug.promise, func(t *testing.T) {
-			for range times {
-				bubble(t, bug.run)
+			for range times / inOne {
+				bubble(t, func(t *testing.T) {
+					c := benches(t, config{MaxAhead: 1})
+					defer c.Close()
+					for i := range inOne {
+						bug.run(t, &bench{t: t, c: c, scope: fmt.Sprint(i), fly: bug.fly})
+						synctest.Wait() // until the permit is back
+					}
+				})
 				if t.Failed() {
 					return
 				}

@@ -49,13 +49,14 @@ func TestLosslessAThousandJoinersShareASuccessAndNothingElse(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s, ahead %v", name, ahead), func(t *testing.T) {
 				bubble(t, func(t *testing.T) {
-					b := newBench(t, config{}, func(ctx context.Context, n int) (string, error) {
+					b := &bench{t: t, c: benches(t, config{}), scope: "test"}
+					b.fly = func(ctx context.Context, n int) (string, error) {
 						if n == 1 {
 							return lead.first(ctx)
 						}
 						err := pause(ctx, flown)
 						return fmt.Sprint("page of run ", n), err
-					})
+					}
 					defer b.c.Close()
 					ctx, leave := context.WithCancel(t.Context())
 					defer leave()
@@ -104,7 +105,7 @@ func (b *bench) herd() map[string]int {
 
 func TestLosslessJoinersThatLeaveTakeNobodyWithThem(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		b := newBench(t, config{}, func(ctx context.Context, _ int) (string, error) { return whole(ctx) })
+		b := &bench{t: t, c: benches(t, config{}), scope: "test", fly: sound}
 		defer b.c.Close()
 		defer b.ahead().Close()
 		var all sync.WaitGroup
@@ -129,7 +130,7 @@ func TestLosslessJoinersThatLeaveTakeNobodyWithThem(t *testing.T) {
 func TestLosslessWhoeverAsksWhileTheFirstRunEndsCausesNoOther(t *testing.T) {
 	for range 100 {
 		bubble(t, func(t *testing.T) {
-			b := newBench(t, config{}, func(ctx context.Context, _ int) (string, error) { return whole(ctx) })
+			b := &bench{t: t, c: benches(t, config{}), scope: "test", fly: sound}
 			defer b.c.Close()
 			b.lead(t.Context())
 			var all sync.WaitGroup
