@@ -58,7 +58,6 @@ func TestNothingOutlivesCloseHoweverAThousandRunsTakeIt(t *testing.T) {
 	for name, die := range dying {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				before := runtime.NumGoroutine()
 				w := &tool{on: func(ctx context.Context, _ actions.Action) (string, error) { return die(ctx) }}
 				c, sessions := fill(t, gets(w))
 				began := time.Now()
@@ -67,8 +66,6 @@ func TestNothingOutlivesCloseHoweverAThousandRunsTakeIt(t *testing.T) {
 				st := c.Stats()
 				assert.EqualValues(t, inFlight, st.FailedAhead)
 				assert.Zero(t, st.Entries)
-				synctest.Wait()
-				assert.LessOrEqual(t, runtime.NumGoroutine(), before)
 
 				began = time.Now()
 				assert.NoError(t, c.Close(), "a second Close is a no-op")

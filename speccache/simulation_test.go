@@ -168,9 +168,9 @@ func TestLosslessInSimulationNothingButLatencyTellsWhetherSpeculationIsOn(t *tes
 		100*ratio(sum.hits, sum.lookups), 100*ratio(sum.joins, sum.lookups), 100*ratio(sum.ahead, sum.lookups))
 	t.Logf("%d drafts, %d runs ahead, %d of them failed; waited %v alone, %v with speculation",
 		sum.drafts, sum.speculated, sum.failedAhead, sum.alone, sum.with)
-	if seeds >= 100 {
-		assert.Greater(t, ratio(sum.hits, sum.lookups), 0.3, "else it means nothing")
-		assert.Greater(t, ratio(sum.joins, sum.lookups), 0.05, "else it means nothing")
+	if seeds >= 500 { // else it means nothing, and fewer seeds say less about that
+		assert.Greater(t, ratio(sum.hits, sum.lookups), 0.3, "hits")
+		assert.Greater(t, ratio(sum.joins, sum.lookups), 0.05, "joins")
 		assert.Less(t, sum.with, sum.alone)
 	}
 }
