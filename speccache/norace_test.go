@@ -1,0 +1,5 @@
+//go:build !race
+
+package speccache_test
+
+const raced = false
