@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// seen returns a predictor that keeps the last state it was asked about.
-func seen(last *state) actions.Predictor[string] {
+// asked returns a predictor that keeps the last state it was asked about.
+func asked(last *state) actions.Predictor[string] {
 	return func(_ context.Context, s state) iter.Seq2[actions.Prediction, error] {
 		*last = s
 		return nil
@@ -32,7 +32,7 @@ func held(s state) (observations int) {
 func TestPredictorsSeeTheLastStepsAndFewerOfTheirObservations(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var last state
-		_, s := open(t, gets(&tool{}), config{Predictor: seen(&last)})
+		_, s := open(t, gets(&tool{}), config{Predictor: asked(&last)})
 		for i := range 200 {
 			must(t, s, get(i))
 			synctest.Wait()
@@ -50,7 +50,7 @@ func TestPredictorsSeeTheLastStepsAndFewerOfTheirObservations(t *testing.T) {
 func TestAStateStaysAsItWasWhileTheSessionGoesOn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var last state
-		_, s := open(t, gets(&tool{}), config{Predictor: seen(&last)})
+		_, s := open(t, gets(&tool{}), config{Predictor: asked(&last)})
 		for i := range 35 {
 			must(t, s, get(i))
 		}
@@ -68,7 +68,7 @@ func TestBoundedTheStepsOfASessionHoldNoMoreBytesThanConfigured(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var last state
 		big := &tool{on: func(context.Context, actions.Action) (string, error) { return strings.Repeat("x", 40<<10), nil }}
-		c, s := open(t, gets(big), config{Predictor: seen(&last), StepBytes: 100 << 10})
+		c, s := open(t, gets(big), config{Predictor: asked(&last), StepBytes: 100 << 10})
 		for i := range 50 {
 			must(t, s, get(i))
 			synctest.Wait()
@@ -85,7 +85,7 @@ func TestBoundedTheStepsOfASessionHoldNoMoreBytesThanConfigured(t *testing.T) {
 func TestBoundedTheNewestObservationIsKeptHoweverLargeItIs(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var last state
-		_, s := open(t, gets(&tool{}), config{Predictor: seen(&last), StepBytes: 1})
+		_, s := open(t, gets(&tool{}), config{Predictor: asked(&last), StepBytes: 1})
 		for i := range 5 {
 			must(t, s, get(i))
 			synctest.Wait()

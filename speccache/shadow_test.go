@@ -80,7 +80,9 @@ func TestShadowCancelsWhatRunsAheadAndOnGoesOnFromWhatItRead(t *testing.T) {
 
 func TestShadowAGuessThatAWriteHidHasItsChanceAgain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c, s := open(t, mixedEnv((&tool{}).do), config{Mode: speccache.Shadow, Predictor: guesses(get(1))})
+		e := gets(&tool{})
+		e.Rules["put"] = actions.Rule{Effect: actions.Write}
+		c, s := open(t, e, config{Mode: speccache.Shadow, Predictor: guesses(get(1))})
 		must(t, s, get(9))
 		synctest.Wait()
 		must(t, s, act("put", 1))
