@@ -13,9 +13,11 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	openai "github.com/sashabaranov/go-openai"
 )
@@ -152,18 +154,18 @@ func refusal(req *http.Request, resp *http.Response) error {
 // anything else is left to stream.
 func hiddenRefusal(req *http.Request, resp *http.Response) error {
 	answer := bufio.NewReader(resp.Body)
-	if isEvents(resp) || !isJSON(answer) {
+	if first := begin(answer); isEvents(resp) || first != '{' && first != '[' {
 		resp.Body = newEvents(answer, resp.Body)
 		return nil
 	}
 	var text json.RawMessage
 	if err := json.NewDecoder(answer).Decode(&text); err != nil {
-		return explainIn(req.Context(), fmt.Errorf("reading the answer: %w", err))
+		return explainIn(req.Context(), broken(fmt.Errorf("reading the answer: %w", err)))
 	}
 	if isComplaint(text) {
 		return refused(req, resp, text)
 	}
-	resp.Body = &replayed{Reader: bytes.NewReader(text), Closer: resp.Body}
+	resp.Body = &replayed{Reader: bytes.NewReader(readable(text)), Closer: resp.Body}
 	return nil
 }
 
@@ -171,10 +173,43 @@ func isEvents(resp *http.Response) bool {
 	return strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
 }
 
-// isJSON looks at the first byte: not all servers send the right type.
-func isJSON(answer *bufio.Reader) bool {
-	first, _ := answer.Peek(1)
-	return bytes.ContainsAny(first, "{[ \n")
+// begin leaves out what may come before an answer, a byte order mark and white
+// space, and looks at the first character: not all servers send the right type.
+func begin(answer *bufio.Reader) rune {
+	for {
+		first, _, err := answer.ReadRune()
+		if err != nil {
+			return 0
+		}
+		if first != '\uFEFF' && !unicode.IsSpace(first) {
+			_ = answer.UnreadRune()
+			return first
+		}
+	}
+}
+
+// readable returns an answer without what go-openai can't read, beside what the
+// model says: for such a field it would refuse the whole.
+func readable(text []byte) []byte {
+	var fields map[string]json.RawMessage
+	if fits(text) || json.Unmarshal(text, &fields) != nil || fields["choices"] == nil {
+		return text
+	}
+	var u usage
+	if json.Unmarshal(fields["usage"], &u) == nil {
+		fields["usage"], _ = json.Marshal(u.openAI())
+	}
+	for name, value := range fields {
+		if one, _ := json.Marshal(map[string]any{name: value}); name != "choices" && !fits(one) {
+			delete(fields, name)
+		}
+	}
+	text, _ = json.Marshal(fields)
+	return text
+}
+
+func fits(text []byte) bool {
+	return json.Unmarshal(text, new(openai.ChatCompletionResponse)) == nil
 }
 
 func isComplaint(text []byte) bool {
@@ -183,8 +218,11 @@ func isComplaint(text []byte) bool {
 		Object string
 	}
 	_ = json.Unmarshal(text, &answer) // go-openai says what is wrong with it
-	return answer.Object == "error" || len(answer.Error) > 0 && string(answer.Error) != "null"
+	return answer.Object == "error" || !slices.Contains(noError, string(answer.Error))
 }
+
+// noError is what servers send as the error of an answer that has none.
+var noError = []string{"", "null", "false", "0", `""`, "{}", "[]"}
 
 type replayed struct {
 	io.Reader
