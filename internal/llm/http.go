@@ -103,16 +103,17 @@ func (c *HTTPClient) CloseIdleConnections() { c.http.CloseIdleConnections() }
 func (c *HTTPClient) Do(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(req.Context())
 	req = req.WithContext(ctx)
+	known := secretsOf(req)
 	resp, err := c.send(req)
 	if err != nil {
-		e := explainIn(ctx, err)
+		e := known.finish(explainIn(ctx, err))
 		cancel()
 		return nil, e
 	}
 	resp.Body = &body{ReadCloser: resp.Body, left: c.maxBody, cancel: cancel}
-	if err := refusal(req, resp); err != nil {
+	if e := refusal(req, resp, known); e != nil {
 		_ = resp.Body.Close()
-		return nil, err
+		return nil, known.finish(e)
 	}
 	return resp, nil
 }
@@ -137,22 +138,22 @@ func (c *HTTPClient) send(req *http.Request) (*http.Response, error) {
 
 const maxComplaint = 64 << 10 // bytes of an error's body that are read
 
-// refusal returns the error that a response is.
-func refusal(req *http.Request, resp *http.Response) error {
+// refusal returns the error that a response is, or nil.
+func refusal(req *http.Request, resp *http.Response, known *secrets) *Error {
 	if resp.StatusCode/100 == 2 {
-		return hiddenRefusal(req, resp)
+		return hiddenRefusal(req, resp, known)
 	}
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxComplaint))
 	if req.Context().Err() != nil {
 		return explainIn(req.Context(), err)
 	}
-	return refused(req, resp, text)
+	return refused(resp, text, known)
 }
 
 // hiddenRefusal finds errors that are sent with status 200: go-openai would
 // take them for an answer without choices. What is a JSON value is read whole,
 // anything else is left to stream.
-func hiddenRefusal(req *http.Request, resp *http.Response) error {
+func hiddenRefusal(req *http.Request, resp *http.Response, known *secrets) *Error {
 	answer := bufio.NewReader(resp.Body)
 	if first := begin(answer); isEvents(resp) || first != '{' && first != '[' {
 		resp.Body = newEvents(answer, resp.Body)
@@ -163,7 +164,7 @@ func hiddenRefusal(req *http.Request, resp *http.Response) error {
 		return explainIn(req.Context(), broken(fmt.Errorf("reading the answer: %w", err)))
 	}
 	if isComplaint(text) {
-		return refused(req, resp, text)
+		return refused(resp, text, known)
 	}
 	resp.Body = &replayed{Reader: bytes.NewReader(readable(text)), Closer: resp.Body}
 	return nil
@@ -231,26 +232,26 @@ type replayed struct {
 
 // refused makes an Error of a response. Its cause is the error that go-openai
 // would have made, for those who look for it.
-func refused(req *http.Request, resp *http.Response, text []byte) *Error {
-	if key := strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer "); key != "" {
-		text = bytes.ReplaceAll(text, []byte(key), []byte("[key]"))
-	}
+func refused(resp *http.Response, text []byte, known *secrets) *Error {
+	text = []byte(known.strike(string(text)))
 	status := resp.StatusCode
 	if status/100 == 2 {
 		status = 0
 	}
-	e := failure(status, readComplaint(text), asGoOpenAI(resp, text))
+	e := failure(status, readComplaint(text), asGoOpenAI(resp, text, known))
 	e.RetryAfter = retryAfter(resp.Header, time.Now())
 	return e
 }
 
-func asGoOpenAI(resp *http.Response, text []byte) error {
-	var known openai.ErrorResponse
-	if err := json.Unmarshal(text, &known); err != nil || known.Error == nil {
-		return &openai.RequestError{HTTPStatus: resp.Status, HTTPStatusCode: resp.StatusCode, Err: err, Body: text}
+func asGoOpenAI(resp *http.Response, text []byte, known *secrets) error {
+	status := known.hide(resp.Status)
+	var read openai.ErrorResponse
+	if err := json.Unmarshal(text, &read); err != nil || read.Error == nil {
+		return &openai.RequestError{HTTPStatus: status, HTTPStatusCode: resp.StatusCode, Err: err, Body: []byte(known.hide(string(text)))}
 	}
-	known.Error.HTTPStatus, known.Error.HTTPStatusCode = resp.Status, resp.StatusCode
-	return known.Error
+	read.Error.HTTPStatus, read.Error.HTTPStatusCode = status, resp.StatusCode
+	read.Error.Message = known.hide(read.Error.Message)
+	return read.Error
 }
 
 // retryAfter reads how long a server asks to wait: in milliseconds, in seconds

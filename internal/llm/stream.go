@@ -48,7 +48,8 @@ type CallDelta struct {
 // request has StreamOptions.
 func Stream(ctx context.Context, client Completer, req openai.ChatCompletionRequest) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
-		ctx, cancel := context.WithCancel(ctx)
+		var known secrets
+		ctx, cancel := context.WithCancel(context.WithValue(ctx, secretsKey{}, &known))
 		defer cancel()
 		var err error
 		if streamer, ok := client.(Streamer); ok {
@@ -57,7 +58,7 @@ func Stream(ctx context.Context, client Completer, req openai.ChatCompletionRequ
 			err = single(ctx, client, req, yield)
 		}
 		if err != nil && !errors.Is(err, errLeft) {
-			yield(Delta{}, explainIn(ctx, err))
+			yield(Delta{}, known.finish(explainIn(ctx, err)))
 		}
 	}
 }
@@ -199,7 +200,7 @@ func broken(err error) error {
 	if errors.Is(err, io.EOF) {
 		return err
 	}
-	if e := Explain(err); e.Class != Network {
+	if e := explain(err); e.Class != Network && e.Class != Other {
 		return e
 	}
 	return cut(err)
