@@ -7,7 +7,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	openai "github.com/sashabaranov/go-openai"
@@ -124,6 +126,22 @@ func TestWhoeverEndsARequestGetsTheReasonBack(t *testing.T) {
 				require.ErrorIs(t, err, context.DeadlineExceeded)
 			})
 	})
+}
+
+func TestAnOddErrorInTheMiddleOfAnAnswerCutsIt(t *testing.T) {
+	for begun, seen := range map[string]func(*openai.Client) llm.Completer{
+		sse(says1):                func(c *openai.Client) llm.Completer { return c },
+		`{"choices":[{"message":`: func(c *openai.Client) llm.Completer { return whole{c} },
+	} {
+		broken := roundTripper(func(req *http.Request) (*http.Response, error) {
+			resp, err := says{status: 200}.RoundTrip(req)
+			resp.Body = io.NopCloser(io.MultiReader(strings.NewReader(begun), iotest.ErrReader(errOdd)))
+			return resp, err
+		})
+		_, err := collect(t.Context(), seen(llm.NewClientWith(llm.Config{}, llm.Over(broken, llm.HTTPConfig{}))), ask("m", "what?"))
+		failed(t, llm.Truncated, err)
+		assert.ErrorIs(t, err, errOdd)
+	}
 }
 
 // A context of one's own may end with an error of one's own.

@@ -76,6 +76,20 @@ func TestAnErrorNeverShowsAKey(t *testing.T) {
 	}
 }
 
+func TestTheClientAloneNeverShowsAKeyEither(t *testing.T) {
+	for _, over := range []http.RoundTripper{
+		says{401, "application/json", `{"error":{"message":"bad my-own-key \u001b"}}`},
+		says{200, "application/json", `{"error":{"message":"bad my-own-key \u001b"}}`},
+		breaks{errors.New("malformed HTTP response: my-own-key \x1b")},
+	} {
+		client := llm.NewClientWith(llm.Config{Key: "my-own-key"}, llm.Over(over, llm.HTTPConfig{}))
+		_, err := client.CreateChatCompletion(t.Context(), ask("m", "what?"))
+		assert.ErrorContains(t, err, "[key]")
+		assert.NotContains(t, shown(err), "my-own-key")
+		assert.NotContains(t, shown(err), "\x1b")
+	}
+}
+
 // breaks is a connection that fails.
 type breaks struct{ err error }
 
