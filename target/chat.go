@@ -62,16 +62,14 @@ type Chat struct {
 	versions versions
 }
 
-// NewChat returns a Chat. It panics without a client, and on a tool without a
-// name or whose schema is no JSON object.
+// NewChat returns a Chat. It panics without a client, and on tools that servers
+// refuse: two of one name, a name that is none, a schema that is no JSON object.
 func NewChat(client Completer, cfg ChatConfig) *Chat {
 	if client == nil {
 		panic("target: NewChat needs a client")
 	}
 	cfg.Tools = slices.Clone(cfg.Tools)
-	for _, t := range cfg.Tools {
-		t.check()
-	}
+	check(cfg.Tools)
 	cfg.Model = cmp.Or(cfg.Model, DefaultModel)
 	cfg.System = cmp.Or(cfg.System, DefaultSystem)
 	c := &Chat{client: client, cfg: cfg}
@@ -127,7 +125,7 @@ func (c *Chat) stream(ctx context.Context, messages []Message, tools []Tool) ite
 		switch {
 		case left:
 		case err != nil:
-			yield(Delta{}, &replyError{model: c.cfg.Model, tools: len(tools) > 0, err: llm.Explain(err)})
+			yield(Delta{}, &replyError{model: c.cfg.Model, tools: len(tools) > 0, err: llm.Explain(err), usage: answer.Usage})
 		default:
 			yield(Delta{Reply: c.reply(answer)}, nil)
 		}
