@@ -33,7 +33,7 @@
 //
 // # Concurrency
 //
-// A Chat and an Executor may be used from several goroutines at once, and so
-// may a Loop, but a session is one run of one agent: give each its own. Calls
-// return when all that they started has ended.
+// A Chat and an Executor may be used from several goroutines at once. A session
+// is one run of one agent: make a Loop for each run, with a session of its own,
+// and share the Chat. Calls return when all that they started has ended.
 package target
