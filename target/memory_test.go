@@ -174,14 +174,14 @@ func flood(t *testing.T, context int, said openai.ChatCompletionMessage) (next o
 }
 
 func TestAReplyOfAnySizeIsToldToTheModelAndEndsNothing(t *testing.T) {
-	huge := strings.Repeat("y", 4<<20)
+	huge := strings.Repeat("y", 1<<20)
 	broken := openai.ChatCompletionMessage{}
-	for i := range 10_000 {
+	for i := range 2_000 {
 		broken.ToolCalls = append(broken.ToolCalls, does(fmt.Sprint(i), "read"+huge[:100], "[").ToolCalls...)
 	}
 	many := openai.ChatCompletionMessage{}
 	for i := range 128 {
-		many.ToolCalls = append(many.ToolCalls, does(fmt.Sprint(i), "read", `{"x":"`+huge[:100_000]+`"}`).ToolCalls...)
+		many.ToolCalls = append(many.ToolCalls, does(fmt.Sprint(i), "read", `{"x":"`+huge[:20_000]+`"}`).ToolCalls...)
 	}
 	talks := does("1", "read", `{"n":1}`)
 	talks.Content = strings.Repeat("t ", 200_000)
@@ -235,7 +235,7 @@ func TestIDsCountInTheBudget(t *testing.T) {
 				call := remember("x")
 				call.ID = fmt.Sprintf("%064d", 100*i+n)
 				if i%2 == 0 {
-					call.ID = strings.Repeat(call.ID, 1000) // which is replaced
+					call.ID = strings.Repeat(call.ID, 50) // which is replaced
 				}
 				said.Calls = append(said.Calls, call)
 			}

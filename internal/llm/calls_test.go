@@ -81,10 +81,10 @@ func TestTwoCallsAreNeverMerged(t *testing.T) {
 
 func TestCallsBeyondAHundredAndTwentyEightAreDroppedAndReportedOnce(t *testing.T) {
 	var c llm.Calls
-	for i := range 80_000 {
+	for i := range 10_000 {
 		c.Add(llm.CallDelta{Index: i, Name: "a"}) // all begin, and go on later, as in one chunk of vLLM
 	}
-	for i := range 80_000 {
+	for i := range 10_000 {
 		c.Add(llm.CallDelta{Index: i, Args: fmt.Sprintf(`{"n":%d}`, i)})
 	}
 	calls, dropped := c.Done()
