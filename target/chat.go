@@ -45,7 +45,13 @@ type ChatConfig struct {
 	// Version returns the model version that a reply stands for, and "" for a
 	// reply that says nothing about it: a client with a fallback must return
 	// that for the fallback's replies, or each outage would cost all entries.
-	// Nil: "Model/served", the name above and the one that the server reports.
+	// So must a host that sets the ModelVersion of its sessions or cache
+	// itself, for all replies: what the first one says would be a change.
+	//
+	// Nil: "Model/served", the name above and the one that the server reports,
+	// or "" if it reports none. A served name that is new counts at once. One
+	// that was there before counts again after eight replies in a row, for
+	// behind some names several models take turns.
 	Version func(Reply) string
 
 	// FingerprintVersions makes the provider's fingerprint of the serving
@@ -55,23 +61,22 @@ type ChatConfig struct {
 }
 
 // A Chat is a target model behind an OpenAI-compatible endpoint. It is safe for
-// concurrent use.
+// concurrent use, and meant to be shared: it finds out from all replies which
+// model is served.
 type Chat struct {
 	client   Completer
 	cfg      ChatConfig
 	versions versions
 }
 
-// NewChat returns a Chat. It panics without a client, and on a tool without a
-// name or whose schema is no JSON object.
+// NewChat returns a Chat. It panics without a client, and on tools that servers
+// refuse: two of one name, a name that is none, a schema that is no JSON object.
 func NewChat(client Completer, cfg ChatConfig) *Chat {
 	if client == nil {
 		panic("target: NewChat needs a client")
 	}
 	cfg.Tools = slices.Clone(cfg.Tools)
-	for _, t := range cfg.Tools {
-		t.check()
-	}
+	check(cfg.Tools)
 	cfg.Model = cmp.Or(cfg.Model, DefaultModel)
 	cfg.System = cmp.Or(cfg.System, DefaultSystem)
 	c := &Chat{client: client, cfg: cfg}
@@ -100,7 +105,7 @@ type Reply struct {
 	ID          string
 	Model       string // as served, which may differ from what was asked for
 	Fingerprint string
-	Version     string // for Session.SetModelVersion; "": it says nothing
+	Version     string // for Session.SetModelVersion, up to 256 bytes; "": it says nothing
 }
 
 // A Delta is a piece of a reply: some of its text, or, as the last one, Reply.
@@ -127,7 +132,7 @@ func (c *Chat) stream(ctx context.Context, messages []Message, tools []Tool) ite
 		switch {
 		case left:
 		case err != nil:
-			yield(Delta{}, &replyError{model: c.cfg.Model, tools: len(tools) > 0, err: llm.Explain(err)})
+			yield(Delta{}, &replyError{model: c.cfg.Model, tools: len(tools) > 0, err: llm.Explain(err), usage: answer.Usage})
 		default:
 			yield(Delta{Reply: c.reply(answer)}, nil)
 		}

@@ -2,6 +2,8 @@ package target_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -225,9 +227,21 @@ func TestWhatIsWrongWithTheModelIsSaid(t *testing.T) {
 func TestMistakesOfTheProgramPanicAtOnce(t *testing.T) {
 	assert.PanicsWithValue(t, "target: NewChat needs a client", func() { target.NewChat(nil, target.ChatConfig{}) })
 	client := openai.NewClient("")
-	for _, tool := range []target.Tool{{}, {Name: "x", Schema: []byte(`[]`)}, {Name: "x", Schema: []byte(`{`)}, {Name: "x", Schema: []byte(`null`)}} {
-		assert.Panics(t, func() { target.NewChat(client, target.ChatConfig{Tools: []target.Tool{tool}}) })
+	for says, tools := range map[string][]target.Tool{
+		`target: the tool "" needs a name of up to 64 letters, digits, _ and -`:          {{}},
+		`target: the tool "read page" needs a name of up to 64 letters, digits, _ and -`: {{Name: "read page"}},
+		`target: two tools are named "x"`:                                                {{Name: "x"}, {Name: "y"}, {Name: "x"}},
+		`target: the tool "a" needs a schema that is a JSON object`:                      {{Name: "a", Schema: []byte(`[]`)}},
+		`target: the tool "b" needs a schema that is a JSON object`:                      {{Name: "b", Schema: []byte(`{`)}},
+		`target: the tool "c" needs a schema that is a JSON object`:                      {{Name: "c", Schema: []byte(`null`)}},
+	} {
+		assert.PanicsWithValue(t, says, func() { target.NewChat(client, target.ChatConfig{Tools: tools}) })
 	}
+	long := strings.Repeat("x", 65)
+	assert.Panics(t, func() { target.NewChat(client, target.ChatConfig{Tools: []target.Tool{{Name: long}}}) })
+	assert.NotPanics(t, func() {
+		target.NewChat(client, target.ChatConfig{Tools: []target.Tool{{Name: long[1:]}, {Name: "get-Page_2"}}})
+	})
 	_, err := (&target.Loop[string]{}).Answer(t.Context(), "what?")
 	assert.ErrorContains(t, err, "target: a Loop needs")
 }
@@ -236,7 +250,21 @@ func TestAClientOfOnesOwnIsEnough(t *testing.T) {
 	reply, err := ask(t.Context(), target.NewChat(fake{}, target.ChatConfig{Model: "m"}), hello...)
 	require.NoError(t, err)
 	assert.Equal(t, "hello yourself", reply.Text)
-	assert.Equal(t, "m/", reply.Version)
+	assert.Empty(t, reply.Version, "it does not say which model it is")
+}
+
+func TestAnErrorOfAClientOfOnesOwnHasAClass(t *testing.T) {
+	for want, err := range map[target.Class]error{
+		target.ClassRateLimit: &openai.APIError{HTTPStatusCode: 429, Message: "slow down"},
+		target.ClassQuota:     fmt.Errorf("pool: %w", &target.Error{Class: target.ClassQuota, Advice: "the month's budget is used up"}),
+		target.ClassOther:     errors.New("the pool is empty"),
+	} {
+		client := plays(func(int, openai.ChatCompletionRequest) (openai.ChatCompletionMessage, error) {
+			return openai.ChatCompletionMessage{}, err
+		})
+		_, got := ask(t.Context(), target.NewChat(client, target.ChatConfig{Model: "m"}), hello...)
+		failed(t, want, got)
+	}
 }
 
 type fake struct{}

@@ -29,11 +29,18 @@
 //
 // After each reply the loop tells the session which model answered: the name
 // that was configured and the one that the server reports. When a provider puts
-// another model behind an alias, entries read for the old one are a miss.
+// another model behind an alias, entries read for the old one are a miss. Names
+// that take turns behind an alias cost no entries once each was there, and a
+// reply without a name says nothing; see ChatConfig.Version.
+//
+// A host that states versions itself, as ModelVersion of a session or a cache,
+// lets ChatConfig.Version return "", or else the first reply would be a change
+// that loses what ran ahead for the first step. With a Loop it is best to leave
+// ModelVersion empty.
 //
 // # Concurrency
 //
-// A Chat and an Executor may be used from several goroutines at once, and so
-// may a Loop, but a session is one run of one agent: give each its own. Calls
-// return when all that they started has ended.
+// A Chat and an Executor may be used from several goroutines at once. A session
+// is one run of one agent: make a Loop for each run, with a session of its own,
+// and share the Chat. Calls return when all that they started has ended.
 package target

@@ -17,7 +17,8 @@ const (
 )
 
 var (
-	// ErrSteps says that there is no answer within Loop.Steps.
+	// ErrSteps says that there is no answer within Loop.Steps. The text says
+	// how often the model wrote nothing, if it did.
 	ErrSteps = errors.New("target: no answer within the step limit")
 
 	// ErrLength says that a reply without a call stopped at a limit of tokens,
@@ -29,7 +30,8 @@ var (
 )
 
 // A Loop is an agent: it lets a model choose actions and does them, until the
-// model answers. Session and Chat are needed.
+// model answers. Session and Chat are needed. Make one for each run, as cheap
+// as it is, with a session of its own; all may share a Chat.
 type Loop[O any] struct {
 	// Session runs the actions. Its goal, for the draft, should be the
 	// question.
@@ -68,11 +70,17 @@ type Event[O any] struct {
 
 // A Result is what a loop came to.
 type Result[O any] struct {
-	Answer  string // "" if there is an error
-	Steps   []Step[O]
+	Answer  string    // "" if there is an error
+	Steps   []Step[O] // all that was done, also in the step in which the context ended
 	Notes   []string
 	Replies int
-	Usage   actions.Usage // of the target; that of drafts is in Session.Stats
+	Usage   actions.Usage // of the target, with calls that failed; that of drafts is in Session.Stats
+
+	// Warning says, for people, why the answer may be worth little: the model
+	// called none of its tools, or no call brought an observation. Models and
+	// servers without tool calls answer from memory, or write calls as text.
+	// "": there is nothing to say.
+	Warning string
 }
 
 // Answer answers a question: it is Run for those who only want its end. With an
@@ -104,7 +112,7 @@ func (l *Loop[O]) Run(ctx context.Context, question string, inView ...O) iter.Se
 		r.tell = func(e Event[O]) bool { return yield(e, nil) }
 		err := r.walk(ctx)
 		if !errors.Is(err, errLeft) {
-			r.result.Notes = r.transcript.notes.all
+			r.result.Notes, r.result.Warning = r.transcript.notes.all, r.warning()
 			yield(Event[O]{Result: &r.result}, err)
 		}
 	}

@@ -3,11 +3,13 @@ package target_test
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	openai "github.com/sashabaranov/go-openai"
 	"github.com/speccache/speccache-go/actions"
 	"github.com/speccache/speccache-go/actions/web"
 	"github.com/speccache/speccache-go/internal/llmsim"
@@ -124,9 +126,11 @@ func TestAFloodOfCallsIsBounded(t *testing.T) {
 		result, err := k.ready().Answer(t.Context(), question, k.home)
 		require.NoError(t, err)
 		assert.Len(t, result.Steps, 16)
-		seen := observations(last(k.sim))
-		require.Len(t, seen, 300, "each call has its message, or servers refuse the next request")
-		assert.Contains(t, seen[16], "too many calls")
+		sent := last(k.sim)
+		require.Len(t, sent.Messages, 2+1+16, "each call has its message, or servers refuse the next request")
+		assert.Len(t, sent.Messages[2].ToolCalls, 16)
+		assert.Contains(t, sent.Last(), "112 more calls were not made: make at most 16 at once")
+		assert.Contains(t, sent.Last(), "too many for one answer", "of those that were not even read")
 	})
 }
 
@@ -138,12 +142,82 @@ func TestTheStepLimitEndsTheLoop(t *testing.T) {
 		k.loop.Steps = 2
 		result, err := k.ready().Answer(t.Context(), question, k.home)
 		require.ErrorIs(t, err, target.ErrSteps)
-		assert.ErrorContains(t, err, "target: no answer within the step limit: 2")
+		assert.ErrorContains(t, err, "target: no answer within the step limit: 2, raise Loop.Steps")
 		assert.Empty(t, result.Answer)
 		assert.Len(t, result.Steps, 2, "the result tells how far it came")
 		assert.Equal(t, 3, k.sim.Stats().Requests, "the last one may answer")
 		assert.Contains(t, last(k.sim).Last(), "No step is left: answer now")
 	})
+}
+
+func TestAModelThatWritesNothingIsReportedAsOne(t *testing.T) {
+	silent := func(llmsim.Request) llmsim.Answer { return llmsim.Answer{Text: " \n"} }
+	agent(t, llmsim.Options{Answer: silent}, func(t *testing.T, k *kit) {
+		k.loop.Steps = 3
+		_, err := k.ready().Answer(t.Context(), question, k.home)
+		require.ErrorIs(t, err, target.ErrSteps)
+		assert.EqualError(t, err, "target: no answer within the step limit: 3 (Loop.Steps); the model wrote nothing, 4 times")
+	})
+}
+
+func TestAnAnswerFromNothingComesWithAWarning(t *testing.T) {
+	for name, c := range map[string]struct {
+		said llmsim.Answer
+		warn string
+	}{
+		"it has read":          {llmsim.Answer{Calls: []llmsim.Call{click("About"), click("Nowhere")}}, ""},
+		"it called nothing":    {llmsim.Answer{Text: `{"name":"click","arguments":{"label":"About"}}`}, "the model called no tool"},
+		"it only took notes":   {llmsim.Answer{Calls: []llmsim.Call{remember("x")}}, "the model called no tool"},
+		"its calls are broken": {llmsim.Answer{Calls: []llmsim.Call{{Name: "click", Args: "{"}}}, "the model called no tool"},
+		"its calls failed":     {llmsim.Answer{Calls: []llmsim.Call{click("Nowhere"), click("There")}}, "none of its 2 calls brought an observation"},
+	} {
+		agent(t, llmsim.Options{}, func(t *testing.T, k *kit) {
+			k.sim.Push(c.said, llmsim.Answer{Text: "five euros"})
+			result, err := k.ready().Answer(t.Context(), question, k.home)
+			require.NoError(t, err, name)
+			assert.NotEmpty(t, result.Answer)
+			if c.warn == "" {
+				assert.Empty(t, result.Warning, name)
+			}
+			assert.Contains(t, result.Warning, c.warn, name)
+		})
+	}
+	agent(t, llmsim.Options{}, func(t *testing.T, k *kit) {
+		k.chat.Tools = nil
+		result, err := k.ready().Answer(t.Context(), question, k.home)
+		require.NoError(t, err)
+		assert.Empty(t, result.Warning, "it was offered nothing")
+	})
+}
+
+func TestTheUsageHasTheCallsThatFailed(t *testing.T) {
+	agent(t, llmsim.Options{}, func(t *testing.T, k *kit) {
+		k.sim.Push(llmsim.Answer{Calls: []llmsim.Call{click("About")}}, llmsim.Failed(500))
+		result, err := k.ready().Answer(t.Context(), question, k.home)
+		failed(t, target.ClassServer, err)
+		assert.Equal(t, 1, result.Replies)
+		assert.Equal(t, 2, result.Usage.Calls)
+
+		k.chat.Model = "gpt-6-astra" // which takes no tools
+		result, err = k.ready().Answer(t.Context(), question, k.home)
+		failed(t, target.ClassUnsupported, err)
+		assert.Zero(t, result.Usage, "nothing was sent")
+	})
+}
+
+func TestAbsurdUsageIsBounded(t *testing.T) {
+	x := plain(t, speccache.On, func(context.Context, actions.Action) (string, error) { return "ok", nil })
+	client := &player{usage: openai.Usage{PromptTokens: math.MaxInt, CompletionTokens: math.MaxInt}}
+	client.reply = func(n int, _ openai.ChatCompletionRequest) (openai.ChatCompletionMessage, error) {
+		if n == 3 {
+			return openai.ChatCompletionMessage{Content: "done"}, nil
+		}
+		return does("1", "read", "{}"), nil
+	}
+	loop := target.Loop[string]{Session: x.Session, Chat: target.NewChat(client, target.ChatConfig{Tools: []target.Tool{{Name: "read"}}})}
+	result, err := loop.Answer(t.Context(), "what?")
+	require.NoError(t, err)
+	assert.Equal(t, actions.Usage{Calls: 3, PromptTokens: 3 << 24, OutputTokens: 3 << 24}, result.Usage)
 }
 
 func TestTheStepLimitIsTenByDefault(t *testing.T) {
@@ -224,6 +298,65 @@ func TestTheContextEndsTheLoop(t *testing.T) {
 			assert.Equal(t, after, time.Since(began))
 		})
 	}
+}
+
+// A write can't be unmade: whoever ends the loop meanwhile must hear of it.
+func TestWhatWasDoneWhileTheContextEndedIsInTheResult(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	x := plain(t, speccache.On, func(_ context.Context, a actions.Action) (string, error) {
+		if a.Name() == "buy" {
+			cancel()
+			return "bought", nil
+		}
+		return "", errTool
+	})
+	client := plays(func(int, openai.ChatCompletionRequest) (openai.ChatCompletionMessage, error) {
+		said := does("1", "buy", "{}")
+		said.ToolCalls = append(said.ToolCalls, does("2", "other", "{}").ToolCalls...)
+		return said, nil
+	})
+	chat := target.NewChat(client, target.ChatConfig{Tools: []target.Tool{{Name: "buy"}, {Name: "other"}}})
+	loop := target.Loop[string]{Session: x.Session, Chat: chat}
+	var told []string
+	var result target.Result[string]
+	var failed error
+	for e, err := range loop.Run(ctx, "what?") {
+		failed = err
+		if e.Step != nil {
+			told = append(told, e.Step.Call.Name)
+		}
+		if e.Result != nil {
+			result = *e.Result
+		}
+	}
+	require.ErrorIs(t, failed, context.Canceled)
+	assert.Equal(t, []string{"buy", "other"}, told)
+	require.Len(t, result.Steps, 2)
+	assert.Equal(t, "bought", result.Steps[0].Result.Observation)
+	assert.Equal(t, 1, result.Steps[0].Number)
+	assert.ErrorIs(t, result.Steps[1].Err, errTool)
+}
+
+func TestNothingIsBegunOnceTheContextHasEnded(t *testing.T) {
+	x := plain(t, speccache.On, func(context.Context, actions.Action) (string, error) {
+		assert.Fail(t, "it was done")
+		return "", nil
+	})
+	client := plays(func(int, openai.ChatCompletionRequest) (openai.ChatCompletionMessage, error) {
+		return does("1", "buy", "{}"), nil
+	})
+	loop := target.Loop[string]{Session: x.Session, Chat: target.NewChat(client, target.ChatConfig{Tools: []target.Tool{{Name: "buy"}}})}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var failed error
+	for e, err := range loop.Run(ctx, "what?") {
+		failed = err
+		if e.Reply != nil {
+			cancel()
+		}
+	}
+	assert.ErrorIs(t, failed, context.Canceled)
 }
 
 func TestTheLoopMayBeLeftAtAnyEvent(t *testing.T) {

@@ -1,6 +1,7 @@
 package target_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	openai "github.com/sashabaranov/go-openai"
 	"github.com/speccache/speccache-go/actions/web"
 	"github.com/speccache/speccache-go/draft"
 	"github.com/speccache/speccache-go/internal/llm"
@@ -227,6 +229,35 @@ func observations(req llmsim.Request) (all []string) {
 func last(sim *llmsim.Server) llmsim.Request {
 	all := sim.Requests()
 	return all[len(all)-1]
+}
+
+// plays is a client of one's own: the n-th reply, from 1. Each names its model.
+func plays(reply func(n int, req openai.ChatCompletionRequest) (openai.ChatCompletionMessage, error)) target.Completer {
+	return &player{reply: reply}
+}
+
+type player struct {
+	n     int
+	reply func(int, openai.ChatCompletionRequest) (openai.ChatCompletionMessage, error)
+	model func(n int) string // nil: "m"
+	usage openai.Usage
+}
+
+func (p *player) CreateChatCompletion(_ context.Context, req openai.ChatCompletionRequest) (openai.ChatCompletionResponse, error) {
+	p.n++
+	resp := openai.ChatCompletionResponse{Model: "m", Usage: p.usage}
+	if p.model != nil {
+		resp.Model = p.model(p.n)
+	}
+	said, err := p.reply(p.n, req)
+	resp.Choices = []openai.ChatCompletionChoice{{Message: said}}
+	return resp, err
+}
+
+// does is a message that calls a tool.
+func does(id, name, args string) openai.ChatCompletionMessage {
+	call := openai.ToolCall{ID: id, Type: openai.ToolTypeFunction, Function: openai.FunctionCall{Name: name, Arguments: args}}
+	return openai.ChatCompletionMessage{ToolCalls: []openai.ToolCall{call}}
 }
 
 func bubble(t *testing.T, test func(t *testing.T)) {

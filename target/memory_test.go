@@ -1,13 +1,18 @@
 package target_test
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	openai "github.com/sashabaranov/go-openai"
+	"github.com/speccache/speccache-go/actions"
 	"github.com/speccache/speccache-go/actions/web"
 	"github.com/speccache/speccache-go/internal/llmsim"
+	"github.com/speccache/speccache-go/speccache"
 	"github.com/speccache/speccache-go/target"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -140,6 +145,114 @@ func TestALongErrorOfAToolIsCropped(t *testing.T) {
 		require.NoError(t, err)
 		for _, seen := range observations(last(k.sim)) {
 			assert.Less(t, len(seen), 1000)
+		}
+	})
+}
+
+func reads(context.Context, actions.Action) (string, error) { return "ok", nil }
+
+// flood is a loop over a tool that can read, with a model that says one thing,
+// and then that it is done. Context is that of the loop, in tokens.
+func flood(t *testing.T, context int, said openai.ChatCompletionMessage) (next openai.ChatCompletionRequest, result target.Result[string]) {
+	t.Helper()
+	x := plain(t, speccache.On, reads)
+	client := plays(func(n int, req openai.ChatCompletionRequest) (openai.ChatCompletionMessage, error) {
+		if n == 1 {
+			return said, nil
+		}
+		next = req
+		return openai.ChatCompletionMessage{Content: "done"}, nil
+	})
+	loop := target.Loop[string]{
+		Session: x.Session, ContextTokens: context,
+		Chat: target.NewChat(client, target.ChatConfig{Tools: []target.Tool{{Name: "read"}}}),
+	}
+	result, err := loop.Answer(t.Context(), "what?")
+	require.NoError(t, err)
+	assert.Equal(t, "done", result.Answer)
+	return next, result
+}
+
+func TestAReplyOfAnySizeIsToldToTheModelAndEndsNothing(t *testing.T) {
+	huge := strings.Repeat("y", 1<<20)
+	broken := openai.ChatCompletionMessage{}
+	for i := range 2_000 {
+		broken.ToolCalls = append(broken.ToolCalls, does(fmt.Sprint(i), "read"+huge[:100], "[").ToolCalls...)
+	}
+	many := openai.ChatCompletionMessage{}
+	for i := range 128 {
+		many.ToolCalls = append(many.ToolCalls, does(fmt.Sprint(i), "read", `{"x":"`+huge[:20_000]+`"}`).ToolCalls...)
+	}
+	talks := does("1", "read", `{"n":1}`)
+	talks.Content = strings.Repeat("t ", 200_000)
+	for name, c := range map[string]struct {
+		said  openai.ChatCompletionMessage
+		shown string // in the next request
+	}{
+		"arguments":    {does("1", "read", `{"x":"`+huge+`"}`), "too large"},
+		"a name":       {does("1", huge, `{}`), "there is no tool"},
+		"broken calls": {broken, "its arguments are no JSON object"},
+		"many calls":   {many, "112 more calls were not made"},
+		"text":         {talks, "[cropped: "},
+	} {
+		for _, limit := range []int{target.DefaultContextTokens, 5000} {
+			t.Run(fmt.Sprintf("%s, %d", name, limit), func(t *testing.T) {
+				next, _ := flood(t, limit, c.said)
+				sent, err := json.Marshal(next.Messages)
+				require.NoError(t, err)
+				assert.Less(t, len(sent), 3*limit)
+				assert.Contains(t, string(sent), c.shown)
+				for _, m := range next.Messages {
+					for _, call := range m.ToolCalls {
+						assert.True(t, json.Valid([]byte(call.Function.Arguments)), "servers want JSON")
+						assert.Regexp(t, `^[a-zA-Z0-9_-]{1,64}$`, call.Function.Name)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestAReplyThatFitsIsShownToTheModelAsItIs(t *testing.T) {
+	said := does("1", "read", `{"x":"`+strings.Repeat("y", 20_000)+`"}`)
+	said.Content = "I read it."
+	next, _ := flood(t, 0, said)
+	assert.Equal(t, said.Content, next.Messages[2].Content)
+	assert.Equal(t, said.ToolCalls, next.Messages[2].ToolCalls)
+}
+
+func TestANameThatTheModelMadeUpIsSentBackAsServersTakeIt(t *testing.T) {
+	next, result := flood(t, 0, does("1", "read page ü?", `{}`))
+	assert.Equal(t, "read_page___", next.Messages[2].ToolCalls[0].Function.Name)
+	assert.Equal(t, "read page ü?", result.Steps[0].Call.Name)
+}
+
+func TestIDsCountInTheBudget(t *testing.T) {
+	agent(t, llmsim.Options{}, func(t *testing.T, k *kit) {
+		for i := range 10 {
+			said := llmsim.Answer{}
+			for n := range 16 {
+				call := remember("x")
+				call.ID = fmt.Sprintf("%064d", 100*i+n)
+				if i%2 == 0 {
+					call.ID = strings.Repeat(call.ID, 50) // which is replaced
+				}
+				said.Calls = append(said.Calls, call)
+			}
+			k.sim.Push(said)
+		}
+		k.loop.ContextTokens = 3500
+		_, err := k.ready().Answer(t.Context(), question, k.home)
+		require.NoError(t, err)
+		for i, req := range k.sim.Requests() {
+			size := 0
+			for _, m := range req.Messages {
+				size += 3*8 + len(m.Content) + len(m.ToolCallID)
+				for _, call := range m.ToolCalls {
+					size += 3*8 + len(call.ID) + len(call.Function.Name) + len(call.Function.Arguments)
+				}
+			}
+			assert.Less(t, size, 3*3500, "request %d", i)
 		}
 	})
 }

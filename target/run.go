@@ -5,8 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+
+	"github.com/speccache/speccache-go/actions"
 )
 
 // errLeft ends a run whose consumer has left the loop.
@@ -19,6 +22,7 @@ type run[O any] struct {
 	tools      []Tool // what the model is offered
 	notes      bool   // remember is the loop's own
 	steps      int
+	silent     int // replies that said nothing
 	room       int // tokens, for the observations of a step
 	transcript transcript
 	result     Result[O]
@@ -65,7 +69,7 @@ func (r *run[O]) walk(ctx context.Context) error {
 			return err
 		}
 		if left <= 0 {
-			return fmt.Errorf("%w: %d", ErrSteps, r.steps)
+			return r.outOfSteps()
 		}
 		if err := r.act(ctx, reply, left-1); err != nil {
 			return err
@@ -83,6 +87,9 @@ func (r *run[O]) think(ctx context.Context) (*Reply, error) {
 	var reply *Reply
 	for d, err := range r.Chat.stream(ctx, messages, r.tools) {
 		if err != nil {
+			if failed, ok := errors.AsType[*replyError](err); ok {
+				r.spend(failed.usage)
+			}
 			return nil, err
 		}
 		if d.Text != "" && !r.tell(Event[O]{Text: d.Text}) {
@@ -90,7 +97,8 @@ func (r *run[O]) think(ctx context.Context) (*Reply, error) {
 		}
 		reply = d.Reply
 	}
-	r.count(reply)
+	r.result.Replies++
+	r.spend(reply.Usage)
 	if reply.Version != "" {
 		r.Session.SetModelVersion(reply.Version)
 	}
@@ -100,14 +108,16 @@ func (r *run[O]) think(ctx context.Context) (*Reply, error) {
 	return reply, nil
 }
 
-func (r *run[O]) count(reply *Reply) {
-	u := &r.result.Usage
-	r.result.Replies++
-	u.Calls += reply.Usage.Calls
-	u.PromptTokens += reply.Usage.PromptTokens
-	u.CachedTokens += reply.Usage.CachedTokens
-	u.OutputTokens += reply.Usage.OutputTokens
+func (r *run[O]) spend(u actions.Usage) {
+	sum := &r.result.Usage
+	sum.Calls = plus(sum.Calls, u.Calls)
+	sum.PromptTokens = plus(sum.PromptTokens, u.PromptTokens)
+	sum.CachedTokens = plus(sum.CachedTokens, u.CachedTokens)
+	sum.OutputTokens = plus(sum.OutputTokens, u.OutputTokens)
 }
+
+// plus adds counts, which are never negative, without an overflow.
+func plus(a, b int) int { return a + min(b, math.MaxInt-a) }
 
 // conclude reports whether a reply is the answer. A reply that says nothing is
 // none, and one that was cut short is an error.
@@ -125,6 +135,9 @@ func (r *run[O]) conclude(reply *Reply) (answered bool, err error) {
 		return false, r.cut()
 	}
 	r.result.Answer = strings.TrimSpace(reply.Text)
+	if r.result.Answer == "" {
+		r.silent++
+	}
 	return r.result.Answer != "", nil
 }
 
@@ -137,28 +150,73 @@ func (r *run[O]) cut() error {
 	return fmt.Errorf("%w, which is the server's or the end of the model's context: raise that, or lower Loop.ContextTokens", ErrLength)
 }
 
+func (r *run[O]) outOfSteps() error {
+	if r.silent > 0 {
+		return fmt.Errorf("%w: %d (Loop.Steps); the model wrote nothing, %d times", ErrSteps, r.steps, r.silent)
+	}
+	return fmt.Errorf("%w: %d, raise Loop.Steps", ErrSteps, r.steps)
+}
+
+// warning says what is odd about a run as a whole.
+func (r *run[O]) warning() string {
+	read := slices.ContainsFunc(r.result.Steps, func(s Step[O]) bool { return s.Err == nil })
+	switch {
+	case read || r.result.Replies == 0 || len(r.executor.Tools) == 0:
+		return ""
+	case len(r.result.Steps) == 0:
+		return "the model called no tool, so that it has read nothing but what was in view at first: if that is not enough, " +
+			"choose a model and a server that have tool calls"
+	}
+	return fmt.Sprintf("the model has read nothing but what was in view at first: none of its %d calls brought an observation", len(r.result.Steps))
+}
+
 // maxCalls bounds the calls of one reply that are done. A model that repeats
 // itself writes hundreds.
 const maxCalls = 16
 
 // act does what a reply asks for.
 func (r *run[O]) act(ctx context.Context, reply *Reply, left int) error {
-	told, err := r.do(ctx, reply.Calls[:min(maxCalls, len(reply.Calls))])
+	if err := ctx.Err(); err != nil { // nothing is begun that nobody waits for
+		return fmt.Errorf("target: %w", err)
+	}
+	calls := reply.Calls[:min(maxCalls, len(reply.Calls))]
+	told, err := r.do(ctx, calls)
 	if err != nil {
 		return err
 	}
-	for _, call := range reply.Calls[len(told):] {
-		told = append(told, Message{CallID: call.ID, Text: "error: too many calls at once: this one was not made"})
-	}
 	about := slices.Clone(reply.Dropped)
+	if more := len(reply.Calls) - len(calls); more > 0 {
+		about = append(about, fmt.Sprintf("%d more calls were not made: make at most %d at once.", more, maxCalls))
+	}
+	about = []string{crop(strings.Join(about, "\n\n"), r.room)}
 	switch {
 	case left == 0:
 		about = append(about, "No step is left: answer now, from what you have found.")
-	case len(reply.Calls) == 0 && len(about) == 0:
+	case len(calls) == 0 && about[0] == "":
 		about = append(about, "You said nothing: call a tool, or answer.")
 	}
-	r.transcript.add(reply, told, about...)
+	r.transcript.add(r.said(reply.Text, calls), told, about...)
 	return nil
+}
+
+// said is what the model is shown of what it said: as much as of observations.
+// Arguments that are too long are not cut, for servers want JSON.
+func (r *run[O]) said(text string, calls []Call) Message {
+	m := Message{Model: true, Text: text, Calls: slices.Clone(calls)}
+	for i := range m.Calls {
+		m.Calls[i].Name = legal(m.Calls[i].Name)
+	}
+	if m.tokens() <= r.room {
+		return m
+	}
+	share := r.room / (1 + len(calls))
+	m.Text = crop(m.Text, share)
+	for i := range m.Calls {
+		if args := &m.Calls[i].Args; tokens(*args) > share {
+			*args = fmt.Sprintf(`{"cropped":"%d bytes"}`, len(*args))
+		}
+	}
+	return m
 }
 
 // do runs the calls of a step and returns what the model is told, in order.
@@ -179,18 +237,27 @@ func (r *run[O]) do(ctx context.Context, calls []Call) ([]Message, error) {
 		}
 		told[i].Text = text
 	}
-	for i, step := range r.executor.DoAll(ctx, todo...) {
-		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("target: %w", err)
-		}
-		step.Number = r.result.Replies
-		r.result.Steps = append(r.result.Steps, step)
+	for i, step := range r.step(ctx, todo) {
 		told[at[i]].Text = crop(r.read(step), r.room/len(todo))
 		if !r.tell(Event[O]{Step: &step}) {
 			return nil, errLeft
 		}
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("target: %w", err)
+	}
 	return told, nil
+}
+
+// step runs calls. What was done is in the result whatever happens then: the
+// context may have ended meanwhile, or the consumer leave.
+func (r *run[O]) step(ctx context.Context, calls []Call) []Step[O] {
+	steps := r.executor.DoAll(ctx, calls...)
+	for i := range steps {
+		steps[i].Number = r.result.Replies
+	}
+	r.result.Steps = append(r.result.Steps, steps...)
+	return steps
 }
 
 // note makes a note and returns what the model is told about it.

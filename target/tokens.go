@@ -16,9 +16,9 @@ func tokens(text string) int { return (len(text) + bytesPerToken - 1) / bytesPer
 const perMessage = 8
 
 func (m Message) tokens() int {
-	n := perMessage + tokens(m.Text)
+	n := perMessage + tokens(m.Text) + tokens(m.CallID)
 	for _, call := range m.Calls {
-		n += perMessage + tokens(call.Name) + tokens(call.Args)
+		n += perMessage + tokens(call.ID) + tokens(call.Name) + tokens(call.Args)
 	}
 	return n
 }

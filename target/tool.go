@@ -3,11 +3,12 @@ package target
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 )
 
 // A Tool is what the model is told about an action that it may choose.
 type Tool struct {
-	Name        string
+	Name        string // up to 64 letters, digits, _ and -
 	Description string
 
 	// Schema of the arguments, a JSON schema for an object. Nil: there are no
@@ -30,12 +31,34 @@ func (t Tool) schema() json.RawMessage {
 	return t.Schema
 }
 
-// check panics on a tool that no server would take.
-func (t Tool) check() {
-	var object map[string]json.RawMessage
-	if t.Name == "" || json.Unmarshal(t.schema(), &object) != nil || object == nil {
-		panic(fmt.Sprintf("target: the tool %q needs a name and a schema that is a JSON object", t.Name))
+// check panics on tools that no server would take.
+func check(tools []Tool) {
+	seen := map[string]bool{}
+	for _, t := range tools {
+		var object map[string]json.RawMessage
+		switch {
+		case !isLegal.MatchString(t.Name):
+			panic(fmt.Sprintf("target: the tool %q needs a name of up to 64 letters, digits, _ and -", t.Name))
+		case seen[t.Name]:
+			panic(fmt.Sprintf("target: two tools are named %q", t.Name))
+		case json.Unmarshal(t.schema(), &object) != nil || object == nil:
+			panic(fmt.Sprintf("target: the tool %q needs a schema that is a JSON object", t.Name))
+		}
+		seen[t.Name] = true
 	}
+}
+
+const maxName = 64
+
+var (
+	isLegal   = regexp.MustCompile(fmt.Sprintf(`^[a-zA-Z0-9_-]{1,%d}$`, maxName))
+	isIllegal = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
+)
+
+// legal returns the name of a tool that a model has made up as servers take it
+// back.
+func legal(name string) string {
+	return isIllegal.ReplaceAllString(name[:min(maxName, len(name))], "_")
 }
 
 // has reports whether a tool declares a parameter.

@@ -92,8 +92,7 @@ func (t *transcript) opening() string {
 
 // add appends a round. What is said about the reply as a whole goes with the
 // last observation, for the same reason.
-func (t *transcript) add(reply *Reply, told []Message, about ...string) {
-	said := Message{Model: true, Text: reply.Text, Calls: reply.Calls}
+func (t *transcript) add(said Message, told []Message, about ...string) {
 	if len(told) == 0 {
 		told = []Message{{}}
 	}

@@ -1,8 +1,12 @@
 package target_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
+	openai "github.com/sashabaranov/go-openai"
 	"github.com/speccache/speccache-go/actions/web"
 	"github.com/speccache/speccache-go/internal/llmsim"
 	"github.com/speccache/speccache-go/speccache"
@@ -43,6 +47,96 @@ func TestAnUpgradeBehindTheSameAliasMakesOlderEntriesAMiss(t *testing.T) {
 
 		later := k.visits(t, "team", llmsim.Answer{Model: "m-august"})
 		assert.Equal(t, speccache.ReasonModelVersion, later[0].Result.Reason, "in another session too")
+	})
+}
+
+// said returns the versions of replies that were served by models of those
+// names.
+func said(t *testing.T, cfg target.ChatConfig, names ...string) (versions []string) {
+	t.Helper()
+	client := &player{model: func(n int) string { return names[n-1] }}
+	client.reply = func(int, openai.ChatCompletionRequest) (m openai.ChatCompletionMessage, err error) { return m, nil }
+	cfg.Model = "m"
+	chat := target.NewChat(client, cfg)
+	for range names {
+		reply, err := ask(t.Context(), chat, hello...)
+		require.NoError(t, err)
+		versions = append(versions, reply.Version)
+	}
+	return versions
+}
+
+func TestAReplyWithoutAModelNameSaysNothingAboutTheVersion(t *testing.T) {
+	assert.Equal(t, []string{"", "m/june", "", "m/june", ""}, said(t, target.ChatConfig{}, "", "june", "", "june", ""))
+	assert.Equal(t, []string{"", ""}, said(t, target.ChatConfig{FingerprintVersions: true}, "", ""))
+	assert.Equal(t, []string{"mine/"}, said(t, target.ChatConfig{Version: func(r target.Reply) string { return "mine/" + r.Model }}, ""))
+}
+
+func TestNamesThatTakeTurnsCountOnceEach(t *testing.T) {
+	var turns, want []string
+	for range 20 {
+		turns = append(turns, "june", "july", "june", "june")
+		want = append(want, "m/july", "m/july", "m/july", "m/july")
+	}
+	want[0] = "m/june"
+	assert.Equal(t, want, said(t, target.ChatConfig{}, turns...))
+}
+
+func TestNamesThatTakeTurnsLoseNoHitOnceEachWasThere(t *testing.T) {
+	agent(t, llmsim.Options{}, func(t *testing.T, k *kit) {
+		var replies []llmsim.Answer
+		for range 6 {
+			replies = append(replies, llmsim.Answer{Model: "june"}, llmsim.Answer{Model: "july"})
+		}
+		steps := k.visits(t, "", replies...)
+		assert.Equal(t, speccache.ReasonModelVersion, steps[1].Result.Reason, "it may be an upgrade")
+		for _, step := range steps[2:] {
+			assert.Equal(t, speccache.Hit, step.Result.Outcome)
+		}
+		assert.EqualValues(t, 1, k.versionsCounted())
+	})
+}
+
+func TestAModelThatReturnsForGoodCountsAgainAfterEightReplies(t *testing.T) {
+	names := append([]string{"june", "july"}, slices.Repeat([]string{"june"}, 9)...)
+	want := append(append([]string{"m/june"}, slices.Repeat([]string{"m/july"}, 8)...), "m/june", "m/june")
+	assert.Equal(t, want, said(t, target.ChatConfig{}, names...))
+	names[5] = "" // says nothing for or against
+	want[5] = ""
+	want[9] = "m/july"
+	assert.Equal(t, want, said(t, target.ChatConfig{}, names...))
+}
+
+func TestAnUpgradeCountsWhileNamesTakeTurns(t *testing.T) {
+	assert.Equal(t, []string{"m/june", "m/july", "m/july", "m/august", "m/august", "m/august"},
+		said(t, target.ChatConfig{}, "june", "july", "june", "august", "july", "august"))
+}
+
+func TestAVersionIsShortAndStillTellsLongNamesApart(t *testing.T) {
+	long := strings.Repeat("ü", 1<<20)
+	for _, cfg := range []target.ChatConfig{{}, {FingerprintVersions: true}, {Version: func(r target.Reply) string { return "mine/" + r.Model }}} {
+		versions := said(t, cfg, long+"1", long+"2", long+"2")
+		for _, v := range versions {
+			assert.LessOrEqual(t, len(v), 256)
+			assert.True(t, utf8.ValidString(v))
+			assert.Contains(t, v, "/üüü")
+		}
+		assert.NotEqual(t, versions[0], versions[1])
+		assert.Equal(t, versions[1], versions[2])
+	}
+}
+
+func TestAHostThatStatesTheVersionKeepsItWhereRepliesSayNothing(t *testing.T) {
+	agent(t, thinks, func(t *testing.T, k *kit) {
+		k.session = k.cache.Open(speccache.SessionConfig[*web.Page]{Goal: question, ModelVersion: "the host's"})
+		t.Cleanup(func() { _ = k.session.Close() })
+		k.session.Observe(t.Context(), k.home)
+		k.loop.Session = k.session
+		k.chat.Version = func(target.Reply) string { return "" }
+		result, err := k.ready().Answer(t.Context(), question, k.home)
+		require.NoError(t, err)
+		assert.Equal(t, speccache.Hit, result.Steps[0].Result.Outcome, "what ran ahead before the first reply")
+		assert.Zero(t, k.versionsCounted())
 	})
 }
 

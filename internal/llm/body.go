@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"regexp"
+	"slices"
 	"time"
 )
 
@@ -49,7 +51,9 @@ func (b *body) Close() error {
 
 // events is a body of server-sent events without the lines that carry no data.
 // Go-openai counts those against its limit, and takes them for a part of an
-// error that comes after them, which it then can't read.
+// error that comes after them, which it then can't read. It also takes any
+// event for an error whose first field is one, be it null, and what comes next
+// for a part of it: here, such events are no different from others.
 type events struct {
 	io.Closer
 	lines *bufio.Reader
@@ -80,6 +84,7 @@ func (e *events) next() error {
 	line, err := e.lines.ReadSlice('\n')
 	if !e.in {
 		e.skip = hasAnyPrefix(line, ":", "event:", "id:", "retry:")
+		line = spaced(line)
 	}
 	e.in = errors.Is(err, bufio.ErrBufferFull)
 	if e.in {
@@ -89,6 +94,18 @@ func (e *events) next() error {
 		e.rest = line
 	}
 	return err
+}
+
+var beginsWithError = regexp.MustCompile(`^\s*data:\s*\{"error":`)
+
+// spaced returns an event that go-openai takes for an error with a space in it
+// that means nothing.
+func spaced(line []byte) []byte {
+	if !beginsWithError.Match(line) {
+		return line
+	}
+	brace := bytes.IndexByte(line, '{') + 1
+	return slices.Concat(line[:brace], []byte(" "), line[brace:])
 }
 
 func hasAnyPrefix(line []byte, prefixes ...string) bool {

@@ -28,13 +28,23 @@ const (
 	NoObject       = "its arguments are no JSON object"
 	IncompleteArgs = "its arguments stop in the middle"
 	TwoInOne       = "its arguments are those of two calls, or it is a repetition"
+	TooMany        = "it and what followed are too many for one answer"
 )
+
+// maxPending is how many calls of one answer are put together. A model that
+// repeats itself begins thousands, and each piece is compared with all of them.
+const maxPending = 128
+
+// maxID is the length of an ID above which a call gets one of ours: it is sent
+// back twice with each later request.
+const maxID = 64
 
 // Calls puts tool calls together from pieces, whose index and ID servers leave
 // out, repeat or use twice. Two calls are never merged: what could belong to
 // either is dropped, and reported. The zero Calls is ready.
 type Calls struct {
-	all []*pending
+	all     []*pending
+	refused *CallError // the first of those beyond maxPending
 }
 
 type pending struct {
@@ -59,6 +69,10 @@ func (c *Calls) Add(pieces ...CallDelta) {
 func (c *Calls) add(piece CallDelta) {
 	p := c.find(piece)
 	if p == nil || p.isAnother(piece) {
+		if len(c.all) == maxPending {
+			c.refuse(piece)
+			return
+		}
 		next := &pending{index: piece.Index}
 		if p != nil && piece.ID == p.id {
 			next.torn = p.torn && len(p.args.text) == 0 // the pieces of one name, or two
@@ -68,6 +82,21 @@ func (c *Calls) add(piece CallDelta) {
 		p = next
 	}
 	p.extend(piece)
+}
+
+// refuse drops a piece of a call that is one too many. What comes next may be
+// its arguments, so calls that could take them for theirs are torn.
+func (c *Calls) refuse(piece CallDelta) {
+	if c.refused == nil {
+		c.refused = &CallError{Name: piece.Name, Reason: TooMany}
+	}
+	newest := c.find(CallDelta{Index: piece.Index})
+	for _, p := range c.all {
+		near := p == newest || p.index == piece.Index && (p.id == "" || p.id == piece.ID)
+		if near && (!p.args.closed || p.isPlaceholder()) {
+			p.torn = true
+		}
+	}
 }
 
 // find returns the call that a piece may belong to: the newest one with its
@@ -135,11 +164,17 @@ func (c *Calls) Done() (calls []Call, dropped []*CallError) {
 			continue
 		}
 		id := p.id
+		if len(id) > maxID {
+			id = ""
+		}
 		for n := len(calls); id == "" || taken[id]; n++ {
 			id = fmt.Sprintf("call_%d", n)
 		}
 		taken[id] = true
 		calls = append(calls, Call{ID: id, Name: p.name, Args: args})
+	}
+	if c.refused != nil {
+		dropped = append(dropped, c.refused)
 	}
 	return calls, dropped
 }

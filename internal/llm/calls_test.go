@@ -2,11 +2,13 @@ package llm_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/speccache/speccache-go/internal/llm"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // pieces adds pieces one by one.
@@ -75,6 +77,60 @@ func TestTwoCallsAreNeverMerged(t *testing.T) {
 			assert.Equal(t, c.dropped, dropped)
 		})
 	}
+}
+
+func TestCallsBeyondAHundredAndTwentyEightAreDroppedAndReportedOnce(t *testing.T) {
+	var c llm.Calls
+	for i := range 10_000 {
+		c.Add(llm.CallDelta{Index: i, Name: "a"}) // all begin, and go on later, as in one chunk of vLLM
+	}
+	for i := range 10_000 {
+		c.Add(llm.CallDelta{Index: i, Args: fmt.Sprintf(`{"n":%d}`, i)})
+	}
+	calls, dropped := c.Done()
+	require.Len(t, calls, 128)
+	for i, call := range calls {
+		assert.Equal(t, fmt.Sprintf(`{"n":%d}`, i), call.Args)
+	}
+	require.Len(t, dropped, 1)
+	assert.Equal(t, llm.TooMany, dropped[0].Reason)
+	assert.Equal(t, "a", dropped[0].Name)
+}
+
+// The arguments of a call that is one too many must not become those of the
+// last one that was kept.
+func TestACallTooManyIsNotMergedIntoAnother(t *testing.T) {
+	for name, last := range map[string]llm.CallDelta{
+		"without arguments": {Index: -1, ID: "last", Name: "a"},
+		"in the middle":     {Index: -1, ID: "last", Name: "a", Args: `{"n":`},
+		"prefilled":         {Index: -1, ID: "last", Name: "a", Args: `{}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var c llm.Calls
+			for i := range 127 {
+				c.Add(llm.CallDelta{Index: -1, ID: fmt.Sprint(i), Name: "a", Args: `{}`})
+			}
+			c.Add(last, llm.CallDelta{Index: -1, ID: "more", Name: "a", Args: last.Args}, llm.CallDelta{Index: -1, Args: `{"n":7}`})
+			calls, dropped := c.Done()
+			require.Len(t, calls, 127)
+			for i, call := range calls {
+				assert.Equal(t, llm.Call{ID: fmt.Sprint(i), Name: "a", Args: `{}`}, call)
+			}
+			require.Len(t, dropped, 2)
+			assert.Equal(t, llm.TwoInOne, dropped[0].Reason)
+			assert.Equal(t, llm.TooMany, dropped[1].Reason)
+		})
+	}
+}
+
+func TestALongIDIsReplacedByAShortOne(t *testing.T) {
+	long := strings.Repeat("i", 65)
+	calls, dropped := pieces(
+		llm.CallDelta{Index: 0, ID: long, Name: "a", Args: "{}"},
+		llm.CallDelta{Index: 1, ID: long[:64], Name: "a", Args: "{}"},
+	)
+	assert.Empty(t, dropped)
+	assert.Equal(t, []llm.Call{{ID: "call_0", Name: "a", Args: "{}"}, {ID: long[:64], Name: "a", Args: "{}"}}, calls)
 }
 
 func TestADroppedCallSaysWhichToolItWas(t *testing.T) {

@@ -68,23 +68,10 @@ func plain(body []byte) string {
 	return tags.ReplaceAllString(string(body), " ")
 }
 
-const maxDetail = 300 // bytes of a server's words that an error repeats
-
-var keys = regexp.MustCompile(`\b(sk|pk|rk|gsk|xai|key|AIza)[-_][\w*.-]{4,}|\bAIza[\w-]{10,}|(?i)\bbearer\s+\S+`)
-
-// detail returns a server's words on one line, cut, and without keys.
-func detail(s string) string {
-	s = keys.ReplaceAllString(strings.Join(strings.Fields(s), " "), "[key]")
-	if len(s) > maxDetail {
-		s = strings.ToValidUTF8(s[:maxDetail], "") + "…"
-	}
-	return s
-}
-
 // failure explains a status and the words that came with it. Status 0 is an
 // error in an answer that began as a success.
 func failure(status int, c complaint, err error) *Error {
-	e := &Error{Class: classOf(status, c), Status: status, Detail: detail(c.Message), Err: err}
+	e := &Error{Class: classOf(status, c), Status: status, Detail: c.Message, Err: err}
 	e.Advice = advice(e.Class, c)
 	if status != 0 {
 		e.Advice = strings.Replace(e.Advice, "$", fmt.Sprintf(" (%d)", status), 1)

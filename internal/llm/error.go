@@ -35,6 +35,7 @@ const (
 	Truncated   Class = "truncated"      // the answer stops in the middle
 	Garbled     Class = "garbled answer" // the answer is not one
 	Network     Class = "network"        // no connection, or a broken one
+	Other       Class = "other"          // an error of a client that nobody here knows
 )
 
 // An Error says what went wrong with a request.
@@ -48,10 +49,14 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	if e.Detail == "" {
-		return "llm: " + e.Advice
+	text := "llm: " + e.Advice
+	if e.RetryAfter > 0 {
+		text += fmt.Sprintf("; the server asks to wait %d s", (e.RetryAfter+time.Second-1)/time.Second)
 	}
-	return "llm: " + e.Advice + "; the server says: " + e.Detail
+	if e.Detail != "" {
+		text += "; the server says: " + e.Detail
+	}
+	return text
 }
 
 func (e *Error) Unwrap() error { return e.Err }
@@ -85,25 +90,37 @@ func Explain(err error) *Error {
 	case errors.As(err, &known):
 		return known
 	}
+	return new(secrets).finish(explain(err))
+}
+
+// explain is Explain of an error whose secrets are still to be hidden.
+func explain(err error) *Error {
+	var known *Error
+	if errors.As(err, &known) {
+		return known
+	}
 	for _, explain := range []func(error) *Error{ofContext, ofStatus, ofClient, ofAnswer, ofNetwork} {
 		if e := explain(err); e != nil {
 			return e
 		}
 	}
-	return &Error{Class: Network, Advice: "the request failed: " + detail(withoutURL(err).Error()), Err: withoutURL(err)}
+	return &Error{Class: Other, Advice: "the request failed: " + err.Error(), Err: err}
 }
 
-// explainIn is Explain for a request whose context may have ended: what fails
-// because of that can look like anything.
+// explainIn is explain for a request whose context may have ended: what fails
+// because of that can look like anything, and so can the context's own error.
 func explainIn(ctx context.Context, err error) *Error {
 	ended := ctx.Err()
 	if ended == nil {
-		return Explain(err)
+		return explain(err)
 	}
 	if cause := context.Cause(ctx); !errors.Is(cause, ended) {
 		ended = fmt.Errorf("%w: %w", ended, cause)
 	}
-	return ofContext(ended)
+	if e := ofContext(ended); e != nil {
+		return e
+	}
+	return &Error{Class: Canceled, Advice: "the request was cancelled", Err: ended}
 }
 
 func ofContext(err error) *Error {
@@ -196,6 +213,7 @@ func ofNetwork(err error) *Error {
 	var dns *net.DNSError
 	var cert *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
+	var failed *net.OpError
 	e := &Error{Class: Network, Err: withoutURL(err)}
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
@@ -209,7 +227,9 @@ func ofNetwork(err error) *Error {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, io.ErrClosedPipe):
 		e.Advice = "the server closed the connection without an answer"
 	case isURL(err):
-		e.Advice = "the request could not be sent: is the base URL right? it looks like https://host/v1: " + detail(e.Err.Error())
+		e.Advice = "the request could not be sent: is the base URL right? it looks like https://host/v1: " + e.Err.Error()
+	case errors.As(err, &failed):
+		e.Advice = "the connection failed: " + err.Error()
 	default:
 		return nil
 	}
@@ -221,11 +241,18 @@ func isURL(err error) bool {
 	return errors.As(err, &u)
 }
 
-// withoutURL returns what is wrong without saying where: URLs may hold keys.
+var errUnreadable = errors.New("it can't be read")
+
+// withoutURL returns what is wrong without saying where: URLs may hold keys. Of
+// one that it can't read, net/url quotes what it takes for the port, and that is
+// a part of the password where that has a / or # in it.
 func withoutURL(err error) error {
 	var u *url.Error
-	if errors.As(err, &u) {
-		return withoutURL(u.Err)
+	switch {
+	case !errors.As(err, &u):
+		return err
+	case u.Op == "parse":
+		return errUnreadable
 	}
-	return err
+	return withoutURL(u.Err)
 }

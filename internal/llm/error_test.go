@@ -7,7 +7,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	openai "github.com/sashabaranov/go-openai"
@@ -88,7 +90,8 @@ func TestErrorsOfOtherClientsHaveAClassToo(t *testing.T) {
 		llm.Truncated:   fmt.Errorf("reading: %w", io.ErrUnexpectedEOF),
 		llm.Unsupported: openai.ErrReasoningModelLimitationsOther,
 		llm.BadRequest:  openai.ErrContentFieldsMisused,
-		llm.Network:     errors.New("something"),
+		llm.Network:     fmt.Errorf("dialing: %w", &net.OpError{Op: "dial", Err: errors.New("no route to host")}),
+		llm.Other:       errors.New("something"),
 		llm.Quota:       &llm.Error{Class: llm.Quota},
 		"":              nil,
 	} {
@@ -97,21 +100,6 @@ func TestErrorsOfOtherClientsHaveAClassToo(t *testing.T) {
 	assert.Equal(t, llm.Timeout, llm.Classify(&net.DNSError{IsTimeout: true}))
 	assert.Equal(t, llm.Network, llm.Classify(&net.DNSError{IsNotFound: true}))
 	assert.Nil(t, llm.Explain(nil))
-}
-
-func TestAnErrorNeverHoldsAKey(t *testing.T) {
-	for _, text := range []string{
-		"Incorrect API key provided: sk-proj-abcdefgh12345. You can find yours at …",
-		"bad header Authorization: Bearer abcdef.ghi",
-		"API key not valid: AIzaSyA1234567890abcdef",
-		"unknown token my-own-key",
-	} {
-		client := llm.NewClientWith(llm.Config{Key: "my-own-key"}, llm.Over(says{401, "text/plain", text}, llm.HTTPConfig{}))
-		_, err := collect(t.Context(), client, ask("m", "what?"))
-		failed(t, llm.Auth, err)
-		assert.NotRegexp(t, `abcdef|my-own`, err.Error())
-		assert.Contains(t, err.Error(), "[key]")
-	}
 }
 
 func TestAnErrorQuotesTheServerBriefly(t *testing.T) {
@@ -138,6 +126,72 @@ func TestWhoeverEndsARequestGetsTheReasonBack(t *testing.T) {
 				require.ErrorIs(t, err, context.DeadlineExceeded)
 			})
 	})
+}
+
+func TestAnOddErrorInTheMiddleOfAnAnswerCutsIt(t *testing.T) {
+	for begun, seen := range map[string]func(*openai.Client) llm.Completer{
+		sse(says1):                func(c *openai.Client) llm.Completer { return c },
+		`{"choices":[{"message":`: func(c *openai.Client) llm.Completer { return whole{c} },
+	} {
+		broken := roundTripper(func(req *http.Request) (*http.Response, error) {
+			resp, err := says{status: 200}.RoundTrip(req)
+			resp.Body = io.NopCloser(io.MultiReader(strings.NewReader(begun), iotest.ErrReader(errOdd)))
+			return resp, err
+		})
+		_, err := collect(t.Context(), seen(llm.NewClientWith(llm.Config{}, llm.Over(broken, llm.HTTPConfig{}))), ask("m", "what?"))
+		failed(t, llm.Truncated, err)
+		assert.ErrorIs(t, err, errOdd)
+	}
+}
+
+// A context of one's own may end with an error of one's own.
+func TestAnOddEndOfAContextIsACancellation(t *testing.T) {
+	both(t, func(t *testing.T, seen func(*openai.Client) llm.Completer) {
+		piped(t, llmsim.Options{}, func(t *testing.T, sim *llmsim.Server, at *llmsim.Endpoint) {
+			sim.Push(llmsim.Answer{Fault: llmsim.Fault{Hang: true}})
+			ctx := odd{t.Context(), make(chan struct{})}
+			time.AfterFunc(time.Second, func() { close(ctx.done) })
+			_, err := collect(ctx, seen(at.Client()), ask("m", "what?"))
+			failed(t, llm.Canceled, err)
+			assert.ErrorIs(t, err, errOdd)
+		})
+	})
+}
+
+var errOdd = errors.New("it's odd")
+
+type odd struct {
+	context.Context
+	done chan struct{}
+}
+
+func (o odd) Done() <-chan struct{} { return o.done }
+
+func (o odd) Err() error {
+	select {
+	case <-o.done:
+		return errOdd
+	default:
+		return nil
+	}
+}
+
+func TestAnErrorSaysHowLongTheServerAsksToWait(t *testing.T) {
+	for wait, says := range map[time.Duration]string{
+		0: "", time.Millisecond: "; the server asks to wait 1 s", 7 * time.Second: "; the server asks to wait 7 s", time.Hour: "; the server asks to wait 3600 s",
+	} {
+		err := &llm.Error{Class: llm.RateLimit, Advice: "too much", Detail: "slow down", RetryAfter: wait}
+		assert.Equal(t, "llm: too much"+says+"; the server says: slow down", err.Error())
+	}
+}
+
+func TestAnErrorOfSomebodyElsesStaysTheSame(t *testing.T) {
+	theirs := &llm.Error{Class: llm.Quota, Advice: "the month's budget is used up"}
+	client := completer(func(openai.ChatCompletionRequest) (resp openai.ChatCompletionResponse, err error) {
+		return resp, theirs
+	})
+	_, err := collect(t.Context(), client, ask("m", "what?"))
+	assert.Same(t, theirs, err)
 }
 
 func TestARedirectIsNotFollowedWithTheKey(t *testing.T) {

@@ -13,9 +13,11 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	openai "github.com/sashabaranov/go-openai"
 )
@@ -101,16 +103,17 @@ func (c *HTTPClient) CloseIdleConnections() { c.http.CloseIdleConnections() }
 func (c *HTTPClient) Do(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(req.Context())
 	req = req.WithContext(ctx)
+	known := secretsOf(req)
 	resp, err := c.send(req)
 	if err != nil {
-		e := explainIn(ctx, err)
+		e := known.finish(explainIn(ctx, err))
 		cancel()
 		return nil, e
 	}
 	resp.Body = &body{ReadCloser: resp.Body, left: c.maxBody, cancel: cancel}
-	if err := refusal(req, resp); err != nil {
+	if e := refusal(req, resp, known); e != nil {
 		_ = resp.Body.Close()
-		return nil, err
+		return nil, known.finish(e)
 	}
 	return resp, nil
 }
@@ -135,35 +138,35 @@ func (c *HTTPClient) send(req *http.Request) (*http.Response, error) {
 
 const maxComplaint = 64 << 10 // bytes of an error's body that are read
 
-// refusal returns the error that a response is.
-func refusal(req *http.Request, resp *http.Response) error {
+// refusal returns the error that a response is, or nil.
+func refusal(req *http.Request, resp *http.Response, known *secrets) *Error {
 	if resp.StatusCode/100 == 2 {
-		return hiddenRefusal(req, resp)
+		return hiddenRefusal(req, resp, known)
 	}
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxComplaint))
 	if req.Context().Err() != nil {
 		return explainIn(req.Context(), err)
 	}
-	return refused(req, resp, text)
+	return refused(resp, text, known)
 }
 
 // hiddenRefusal finds errors that are sent with status 200: go-openai would
 // take them for an answer without choices. What is a JSON value is read whole,
 // anything else is left to stream.
-func hiddenRefusal(req *http.Request, resp *http.Response) error {
+func hiddenRefusal(req *http.Request, resp *http.Response, known *secrets) *Error {
 	answer := bufio.NewReader(resp.Body)
-	if isEvents(resp) || !isJSON(answer) {
+	if first := begin(answer); isEvents(resp) || first != '{' && first != '[' {
 		resp.Body = newEvents(answer, resp.Body)
 		return nil
 	}
 	var text json.RawMessage
 	if err := json.NewDecoder(answer).Decode(&text); err != nil {
-		return explainIn(req.Context(), fmt.Errorf("reading the answer: %w", err))
+		return explainIn(req.Context(), broken(fmt.Errorf("reading the answer: %w", err)))
 	}
 	if isComplaint(text) {
-		return refused(req, resp, text)
+		return refused(resp, text, known)
 	}
-	resp.Body = &replayed{Reader: bytes.NewReader(text), Closer: resp.Body}
+	resp.Body = &replayed{Reader: bytes.NewReader(readable(text)), Closer: resp.Body}
 	return nil
 }
 
@@ -171,10 +174,43 @@ func isEvents(resp *http.Response) bool {
 	return strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
 }
 
-// isJSON looks at the first byte: not all servers send the right type.
-func isJSON(answer *bufio.Reader) bool {
-	first, _ := answer.Peek(1)
-	return bytes.ContainsAny(first, "{[ \n")
+// begin leaves out what may come before an answer, a byte order mark and white
+// space, and looks at the first character: not all servers send the right type.
+func begin(answer *bufio.Reader) rune {
+	for {
+		first, _, err := answer.ReadRune()
+		if err != nil {
+			return 0
+		}
+		if first != '\uFEFF' && !unicode.IsSpace(first) {
+			_ = answer.UnreadRune()
+			return first
+		}
+	}
+}
+
+// readable returns an answer without what go-openai can't read, beside what the
+// model says: for such a field it would refuse the whole.
+func readable(text []byte) []byte {
+	var fields map[string]json.RawMessage
+	if fits(text) || json.Unmarshal(text, &fields) != nil || fields["choices"] == nil {
+		return text
+	}
+	var u usage
+	if json.Unmarshal(fields["usage"], &u) == nil {
+		fields["usage"], _ = json.Marshal(u.openAI())
+	}
+	for name, value := range fields {
+		if one, _ := json.Marshal(map[string]any{name: value}); name != "choices" && !fits(one) {
+			delete(fields, name)
+		}
+	}
+	text, _ = json.Marshal(fields)
+	return text
+}
+
+func fits(text []byte) bool {
+	return json.Unmarshal(text, new(openai.ChatCompletionResponse)) == nil
 }
 
 func isComplaint(text []byte) bool {
@@ -183,8 +219,11 @@ func isComplaint(text []byte) bool {
 		Object string
 	}
 	_ = json.Unmarshal(text, &answer) // go-openai says what is wrong with it
-	return answer.Object == "error" || len(answer.Error) > 0 && string(answer.Error) != "null"
+	return answer.Object == "error" || !slices.Contains(noError, string(answer.Error))
 }
+
+// noError is what servers send as the error of an answer that has none.
+var noError = []string{"", "null", "false", "0", `""`, "{}", "[]"}
 
 type replayed struct {
 	io.Reader
@@ -193,26 +232,26 @@ type replayed struct {
 
 // refused makes an Error of a response. Its cause is the error that go-openai
 // would have made, for those who look for it.
-func refused(req *http.Request, resp *http.Response, text []byte) *Error {
-	if key := strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer "); key != "" {
-		text = bytes.ReplaceAll(text, []byte(key), []byte("[key]"))
-	}
+func refused(resp *http.Response, text []byte, known *secrets) *Error {
+	text = []byte(known.strike(string(text)))
 	status := resp.StatusCode
 	if status/100 == 2 {
 		status = 0
 	}
-	e := failure(status, readComplaint(text), asGoOpenAI(resp, text))
+	e := failure(status, readComplaint(text), asGoOpenAI(resp, text, known))
 	e.RetryAfter = retryAfter(resp.Header, time.Now())
 	return e
 }
 
-func asGoOpenAI(resp *http.Response, text []byte) error {
-	var known openai.ErrorResponse
-	if err := json.Unmarshal(text, &known); err != nil || known.Error == nil {
-		return &openai.RequestError{HTTPStatus: resp.Status, HTTPStatusCode: resp.StatusCode, Err: err, Body: text}
+func asGoOpenAI(resp *http.Response, text []byte, known *secrets) error {
+	status := known.hide(resp.Status)
+	var read openai.ErrorResponse
+	if err := json.Unmarshal(text, &read); err != nil || read.Error == nil {
+		return &openai.RequestError{HTTPStatus: status, HTTPStatusCode: resp.StatusCode, Err: err, Body: []byte(known.hide(string(text)))}
 	}
-	known.Error.HTTPStatus, known.Error.HTTPStatusCode = resp.Status, resp.StatusCode
-	return known.Error
+	read.Error.HTTPStatus, read.Error.HTTPStatusCode = status, resp.StatusCode
+	read.Error.Message = known.hide(read.Error.Message)
+	return read.Error
 }
 
 // retryAfter reads how long a server asks to wait: in milliseconds, in seconds

@@ -2,12 +2,11 @@ package llm
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"strings"
+	"time"
 
 	openai "github.com/sashabaranov/go-openai"
 	"github.com/speccache/speccache-go/actions"
@@ -42,11 +41,15 @@ type CallDelta struct {
 // either the end of a complete answer, which had a Finish, or one *Error with
 // an empty Delta. Leaving the loop cancels the request.
 //
+// An answer that has had its Finish is complete, whatever comes then. What may
+// still come, its usage, is waited for up to three seconds.
+//
 // The request's Stream is set as needed, and usage is asked for unless the
 // request has StreamOptions.
 func Stream(ctx context.Context, client Completer, req openai.ChatCompletionRequest) iter.Seq2[Delta, error] {
 	return func(yield func(Delta, error) bool) {
-		ctx, cancel := context.WithCancel(ctx)
+		var known secrets
+		ctx, cancel := context.WithCancel(context.WithValue(ctx, secretsKey{}, &known))
 		defer cancel()
 		var err error
 		if streamer, ok := client.(Streamer); ok {
@@ -55,7 +58,7 @@ func Stream(ctx context.Context, client Completer, req openai.ChatCompletionRequ
 			err = single(ctx, client, req, yield)
 		}
 		if err != nil && !errors.Is(err, errLeft) {
-			yield(Delta{}, explainIn(ctx, err))
+			yield(Delta{}, known.finish(explainIn(ctx, err)))
 		}
 	}
 }
@@ -89,25 +92,13 @@ func whole(resp openai.ChatCompletionResponse) Delta {
 	d := Delta{
 		Text: choice.Message.Content, Reasoning: choice.Message.ReasoningContent, Refusal: choice.Message.Refusal,
 		Finish: cmpOr(string(choice.FinishReason), "stop"),
-		Usage:  usageOf(&resp.Usage),
+		Usage:  usageOf(resp.Usage).count(),
 		ID:     resp.ID, Model: resp.Model, Fingerprint: resp.SystemFingerprint, ServiceTier: string(resp.ServiceTier),
 	}
 	for i, call := range choice.Message.ToolCalls {
 		d.Calls = append(d.Calls, CallDelta{Index: i, ID: call.ID, Name: call.Function.Name, Args: call.Function.Arguments})
 	}
 	return d
-}
-
-// usageOf returns nil for a server that counts nothing.
-func usageOf(u *openai.Usage) *actions.Usage {
-	if u == nil || u.PromptTokens <= 0 && u.CompletionTokens <= 0 {
-		return nil
-	}
-	usage := &actions.Usage{Calls: 1, PromptTokens: max(0, u.PromptTokens), OutputTokens: max(0, u.CompletionTokens)}
-	if u.PromptTokensDetails != nil {
-		usage.CachedTokens = min(max(0, u.PromptTokensDetails.CachedTokens), usage.PromptTokens)
-	}
-	return usage
 }
 
 func streamed(ctx context.Context, client Streamer, req openai.ChatCompletionRequest, yield func(Delta, error) bool) error {
@@ -121,114 +112,98 @@ func streamed(ctx context.Context, client Streamer, req openai.ChatCompletionReq
 		cancel()
 		return err
 	}
-	ended := false
+	r := &receiver{next: stream.RecvRaw, cancel: cancel, left: maxRest}
 	defer func() {
-		if !ended {
-			cancel() // there is no point in waiting for the rest
+		if !r.ended {
+			cancel() // there is no point in waiting for what is left
 		}
 		_ = stream.Close()
 		cancel()
 	}()
-	ended, err = receive(stream.RecvRaw, yield)
-	return err
+	return r.receive(yield)
+}
+
+// maxRest is how long the rest of a finished answer is waited for. Some servers
+// leave the connection open, without a word or with signs of life, and others
+// break it.
+const maxRest = 3 * time.Second
+
+// A receiver reads a stream.
+type receiver struct {
+	next     func() ([]byte, error)
+	cancel   func() // ends next
+	left     time.Duration
+	finished bool // the answer had its finish reason
+	ended    bool // there is nothing more to read
 }
 
 // receive yields what comes until the stream ends. A stream also ends without
 // an error if it was cut between two chunks, so an answer counts as complete
-// only once it had a finish reason.
-func receive(next func() ([]byte, error), yield func(Delta, error) bool) (ended bool, err error) {
-	begun, finished := false, false
-	for ; ; begun = true {
-		text, err := next()
+// only once it had a finish reason. Then, it does for good: what goes wrong
+// later can only cost its usage.
+func (r *receiver) receive(yield func(Delta, error) bool) error {
+	for begun := false; ; begun = true {
+		d, err := r.read()
 		switch {
-		case errors.Is(err, io.EOF) && finished:
-			return true, nil
+		case err != nil && r.finished:
+			r.ended = errors.Is(err, io.EOF)
+			return nil
 		case errors.Is(err, io.EOF) && !begun:
-			return false, &Error{Class: Truncated, Advice: "the server ended the stream before anything came: does it stream chat completions?", Err: io.ErrUnexpectedEOF}
+			return &Error{Class: Truncated, Advice: "the server ended the stream before anything came: does it stream chat completions?", Err: io.ErrUnexpectedEOF}
 		case errors.Is(err, io.EOF):
-			return false, cut(io.ErrUnexpectedEOF)
+			return cut(io.ErrUnexpectedEOF)
 		case err != nil:
-			return false, broken(err)
+			return err
 		}
-		d, err := readChunk(text)
-		if err != nil {
-			return false, err
-		}
-		finished = finished || d.Finish != ""
 		if !yield(d, nil) {
-			return false, errLeft
+			return errLeft
 		}
 	}
+}
+
+// read reads a chunk. Some servers give a finish reason with each: as long as
+// an answer goes on, there is time for more of it.
+func (r *receiver) read() (Delta, error) {
+	text, err := r.wait()
+	if err != nil {
+		return Delta{}, broken(err)
+	}
+	d, err := readChunk(text)
+	r.finished = r.finished || d.Finish != ""
+	if d.Text != "" || d.Reasoning != "" || d.Refusal != "" || len(d.Calls) > 0 {
+		r.left = maxRest
+	}
+	return d, err
+}
+
+// wait waits for a chunk, behind a finish for as long as is left.
+func (r *receiver) wait() ([]byte, error) {
+	if !r.finished {
+		return r.next()
+	}
+	began := time.Now()
+	late := time.AfterFunc(r.left, r.cancel)
+	defer func() {
+		late.Stop()
+		r.left -= time.Since(began)
+	}()
+	return r.next()
 }
 
 func cut(err error) *Error {
 	return &Error{Class: Truncated, Advice: "the stream ended in the middle of the answer", Err: err}
 }
 
-// broken explains an error in a stream. What nobody knows ended it.
+// broken explains an error in a stream. What nobody knows cut it; io.EOF may be
+// its end.
 func broken(err error) error {
-	if e := Explain(err); e.Class != Network {
+	if errors.Is(err, io.EOF) {
+		return err
+	}
+	if e := explain(err); e.Class != Network && e.Class != Other {
 		return e
 	}
 	return cut(err)
-}
-
-// A chunk is what go-openai knows of one, and what it does not.
-type chunk struct {
-	openai.ChatCompletionStreamResponse
-	ServiceTier string          `json:"service_tier"`
-	Error       json.RawMessage `json:"error"`
-	Choices     []struct {
-		openai.ChatCompletionStreamChoice
-		Delta struct {
-			openai.ChatCompletionStreamChoiceDelta
-			Reasoning string `json:"reasoning"`
-		} `json:"delta"`
-	} `json:"choices"`
-}
-
-// readChunk reads an event. A chunk may have no choices: that of the usage is
-// one. Go-openai's validator leaves other answers than the first one alone.
-func readChunk(text []byte) (Delta, error) {
-	var c chunk
-	if err := json.Unmarshal(text, &c); err != nil {
-		return Delta{}, fmt.Errorf("llm: reading the stream: %w", err)
-	}
-	if isComplaint(text) {
-		return Delta{}, failure(0, readComplaint(text), nil)
-	}
-	d := Delta{Usage: usageOf(c.Usage), ID: c.ID, Model: c.Model, Fingerprint: c.SystemFingerprint, ServiceTier: c.ServiceTier}
-	for _, choice := range c.Choices {
-		if choice.Index == 0 {
-			d.Text += choice.Delta.Content
-			d.Reasoning += cmpOr(choice.Delta.ReasoningContent, choice.Delta.Reasoning)
-			d.Refusal += choice.Delta.Refusal
-			d.Calls = append(d.Calls, callsOf(choice.Delta.ToolCalls)...)
-			d.Finish = cmpOr(d.Finish, finishOf(choice.FinishReason))
-		}
-	}
-	if d.Finish == "error" {
-		return Delta{}, failure(0, complaint{}, nil)
-	}
-	return d, nil
-}
-
-func finishOf(reason openai.FinishReason) string {
-	if reason == openai.FinishReasonNull {
-		return ""
-	}
-	return string(reason)
-}
-
-func callsOf(pieces []openai.ToolCall) (calls []CallDelta) {
-	for _, piece := range pieces {
-		c := CallDelta{Index: -1, ID: piece.ID, Name: piece.Function.Name, Args: piece.Function.Arguments}
-		if piece.Index != nil {
-			c.Index = max(0, *piece.Index)
-		}
-		calls = append(calls, c)
-	}
-	return calls
 }
 
 // An Answer is a whole one.

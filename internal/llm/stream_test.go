@@ -177,6 +177,8 @@ func (f completer) CreateChatCompletion(_ context.Context, req openai.ChatComple
 func FuzzStream(f *testing.F) {
 	f.Add(sse(begins, says1, stops, "[DONE]"), true)
 	f.Add(`{"choices":[{"message":{"content":"ok","tool_calls":[{"function":{"name":"a","arguments":"{}"}}]}}]}`, false)
+	f.Add("\ufeff"+sse(`{"error":null,"created":1.5,"choices":[]}`, stops, "oops"), true)
+	f.Add(`{"created":1.5,"usage":{"prompt_tokens":12.0},"choices":[{"message":{"content":"ok"}}]}`, false)
 	f.Add(llmsim.ErrorBody, true)
 	f.Add(": x\n\n"+llmsim.ErrorEvent+"\n\n", true)
 	f.Fuzz(func(t *testing.T, body string, streams bool) {
