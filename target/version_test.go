@@ -66,9 +66,9 @@ func said(t *testing.T, cfg target.ChatConfig, names ...string) (versions []stri
 	return versions
 }
 
-func TestAReplyWithoutAModelNameSaysNothingAboutTheVersion(t *testing.T) {
-	assert.Equal(t, []string{"", "m/june", "", "m/june", ""}, said(t, target.ChatConfig{}, "", "june", "", "june", ""))
-	assert.Equal(t, []string{"", ""}, said(t, target.ChatConfig{FingerprintVersions: true}, "", ""))
+func TestAReplyWithoutAModelNameIsNoChangeOfTheVersion(t *testing.T) {
+	assert.Equal(t, []string{"m/", "m/june", "m/june", "m/june", "m/june"}, said(t, target.ChatConfig{}, "", "june", "", "june", ""))
+	assert.Equal(t, []string{"m/", "m/"}, said(t, target.ChatConfig{}, "", ""), "another model's is another version")
 	assert.Equal(t, []string{"mine/"}, said(t, target.ChatConfig{Version: func(r target.Reply) string { return "mine/" + r.Model }}, ""))
 }
 
@@ -101,8 +101,7 @@ func TestAModelThatReturnsForGoodCountsAgainAfterEightReplies(t *testing.T) {
 	names := append([]string{"june", "july"}, slices.Repeat([]string{"june"}, 9)...)
 	want := append(append([]string{"m/june"}, slices.Repeat([]string{"m/july"}, 8)...), "m/june", "m/june")
 	assert.Equal(t, want, said(t, target.ChatConfig{}, names...))
-	names[5] = "" // says nothing for or against
-	want[5] = ""
+	names[5] = "" // is nothing for or against
 	want[9] = "m/july"
 	assert.Equal(t, want, said(t, target.ChatConfig{}, names...))
 }
