@@ -72,7 +72,7 @@ func TestAnUndeclaredActionPassesThroughEveryTime(t *testing.T) {
 }
 
 func TestTheStepsOfACrowdAreSpreadOverItsSessions(t *testing.T) {
-	const n = 6
+	const n = 30
 	c, err := newCrowd(t.Context(), n)
 	require.NoError(t, err)
 	defer c.cache.Close()
