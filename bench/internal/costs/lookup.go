@@ -1,12 +1,12 @@
 package costs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -36,6 +36,9 @@ type LookupReport struct {
 	BytesPerOp          float64 `json:"bytes_per_op"`
 	CPUs                int     `json:"cpus"`
 
+	// Beside is the share of chunks in which all goroutines ran at the same
+	// moment; others count only where there are none. It is 1 on one CPU.
+	Beside float64 `json:"beside"`
 	// AA is the time of raw ristretto over that of another raw ristretto: how
 	// far identical code differs here.
 	AA                   float64 `json:"aa"`
@@ -48,12 +51,29 @@ type LookupReport struct {
 // A reader looks up hot keys.
 type reader struct {
 	name string
-	// prepare makes one pass of each goroutine possible. Nil: passes can be
-	// repeated as they are.
+	// prepare makes it possible to look all keys up once. Nil: they can be
+	// looked up again and again.
 	prepare func(context.Context) error
-	// pass looks all keys of goroutine g up once, and returns how many were
-	// not found as they should be.
-	pass func(g int) (wrong int)
+	// chunk looks up the i-th chunk of the keys of goroutine g, and returns how
+	// many were not found as they should be.
+	chunk func(g, i int) (wrong int)
+}
+
+// The hot keys are looked up in chunks, which are timed one by one.
+const (
+	chunkKeys = 512
+	chunks    = HotKeys / chunkKeys
+)
+
+// chunkOf returns the i-th chunk of a list of hot keys.
+func chunkOf[K any](keys []K, i int) []K { return keys[i*chunkKeys:][:chunkKeys] }
+
+// pass looks up all keys of a goroutine, once.
+func (r reader) pass(g int) (wrong int) {
+	for i := range chunks {
+		wrong += r.chunk(g, i)
+	}
+	return wrong
 }
 
 // Names of readers.
@@ -76,14 +96,16 @@ func Lookup(ctx context.Context, cfg LookupConfig) (*LookupReport, error) {
 	}
 	defer done()
 	var subjects []subject
+	var seen concurrency
 	for _, r := range readers {
-		subjects = append(subjects, r.subject(cfg.CPUs))
+		subjects = append(subjects, r.subject(cfg.CPUs, &seen))
 	}
 	times, err := interleave(ctx, cfg.Rounds, subjects...)
 	if err != nil {
 		return nil, err
 	}
 	report := newLookupReport(times, cfg)
+	report.Beside = seen.share()
 	for _, r := range readers {
 		switch r.name {
 		case resident:
@@ -136,69 +158,50 @@ func newReaders(ctx context.Context, cpus int) (readers []reader, done func(), e
 	return readers, done, nil
 }
 
-func (r reader) subject(cpus int) subject {
-	return subject{r.name, func(ctx context.Context) (float64, error) { return r.measure(ctx, cpus) }}
+func (r reader) subject(cpus int, seen *concurrency) subject {
+	return subject{r.name, func(ctx context.Context) (float64, error) { return r.measure(ctx, cpus, seen) }}
 }
 
 // measure returns the time of one lookup on each of the goroutines.
-func (r reader) measure(ctx context.Context, cpus int) (ns float64, err error) {
+func (r reader) measure(ctx context.Context, cpus int, seen *concurrency) (ns float64, err error) {
 	var wrong atomic.Int64
-	pass := func(g int) { wrong.Add(int64(r.pass(g))) }
+	once := func(g, i int) { wrong.Add(int64(r.chunk(g, i))) }
 	if r.prepare == nil {
-		together(cpus, func(g int) float64 { pass(g); return 0 }) // the others' data is in the CPU's caches
-		ns = together(cpus, func(g int) float64 { return repeat(HotKeys, func() { pass(g) }) })
-	} else {
-		ns, err = r.measureOnce(ctx, cpus, pass)
+		together(cpus, chunks, once) // what the others left is out of the CPUs' caches
 	}
-	if n := wrong.Load(); n > 0 && err == nil {
-		err = fmt.Errorf("%d lookups did not find what they should", n)
-	}
-	return ns, err
-}
-
-// measureOnce is for passes that have to be prepared: what is timed is
-// interrupted, and lasts as long together.
-func (r reader) measureOnce(ctx context.Context, cpus int, pass func(g int)) (float64, error) {
-	var spent float64
-	passes := 0
-	for spent < float64(leastBatch) {
-		if err := r.prepare(ctx); err != nil {
+	var all, good []step
+	for began := time.Now(); len(all) == 0 || time.Since(began) < longestSample; {
+		if r.prepare != nil {
+			err = r.prepare(ctx)
+		}
+		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return 0, err
 		}
-		spent += together(cpus, func(g int) float64 {
-			began := time.Now()
-			pass(g)
-			return float64(time.Since(began))
-		})
-		passes++
+		steps := together(cpus, chunks, once)
+		all, good = append(all, steps...), append(good, beside(steps)...)
+		if _, spent := times(good); spent >= float64(leastBatch) {
+			break
+		}
 	}
-	return spent / float64(passes*HotKeys), nil
+	if n := wrong.Load(); n > 0 {
+		return 0, fmt.Errorf("%d lookups did not find what they should", n)
+	}
+	seen.steps, seen.good = seen.steps+len(all), seen.good+len(good)
+	if len(good) == 0 {
+		good = all
+	}
+	chunk, _ := times(good)
+	return chunk / chunkKeys, nil
 }
 
-// together runs a func on so many goroutines, which begin at the same moment,
-// and returns the mean of what it returns.
-func together(n int, run func(g int) float64) float64 {
-	var all sync.WaitGroup
-	var ready atomic.Int64
-	results := make([]float64, n)
-	one := func(g int) {
-		ready.Add(1)
-		for ready.Load() < int64(n) {
-			runtime.Gosched()
-		}
-		results[g] = run(g)
-	}
-	for g := 1; g < n; g++ {
-		all.Go(func() { one(g) })
-	}
-	one(0)
-	all.Wait()
-	sum := 0.0
-	for _, r := range results {
-		sum += r
-	}
-	return sum / float64(n)
-}
+// longestSample is after how long a sample ends that does not add up to
+// leastBatch, where goroutines run beside each other only now and then.
+const longestSample = 20 * leastBatch
+
+// A concurrency counts how often goroutines really ran beside each other.
+type concurrency struct{ steps, good int }
+
+func (c concurrency) share() float64 { return round(float64(c.good)/float64(c.steps), 3) }
 
 // memory returns what a lookup allocates, over many. Caches whose readers hand
 // buffers to a goroutine allocate less than once per lookup.

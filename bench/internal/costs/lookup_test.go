@@ -22,8 +22,8 @@ func TestLookupMeasuresEveryKindOfLookup(t *testing.T) {
 }
 
 func TestALookupThatDoesNotFindWhatItShouldIsNoMeasurement(t *testing.T) {
-	r := reader{name: "broken", pass: func(int) int { return 3 }}
-	_, err := r.measure(t.Context(), 1)
+	r := reader{name: "broken", chunk: func(int, int) int { return 3 }}
+	_, err := r.measure(t.Context(), 1, &concurrency{})
 	require.ErrorContains(t, err, "did not find")
 }
 

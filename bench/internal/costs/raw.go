@@ -22,8 +22,8 @@ func rawRistretto(name string) func(context.Context, int) ([]reader, func(), err
 			c.Wait()
 		}
 		mine := orders(keys, cpus)
-		read := reader{name: name, pass: func(g int) (wrong int) {
-			for _, k := range mine[g] {
+		read := reader{name: name, chunk: func(g, i int) (wrong int) {
+			for _, k := range chunkOf(mine[g], i) {
 				if _, ok := c.Get(k); !ok {
 					wrong++
 				}
@@ -48,8 +48,8 @@ func rawOtter(_ context.Context, cpus int) ([]reader, func(), error) {
 		c.Set(k, &page{})
 	}
 	mine := orders(keys, cpus)
-	read := reader{name: otterRaw, pass: func(g int) (wrong int) {
-		for _, k := range mine[g] {
+	read := reader{name: otterRaw, chunk: func(g, i int) (wrong int) {
+		for _, k := range chunkOf(mine[g], i) {
 			if _, ok := c.GetIfPresent(k); !ok {
 				wrong++
 			}

@@ -54,18 +54,18 @@ func residentAndMiss(ctx context.Context, cpus int) ([]reader, func(), error) {
 	}
 	hot, absent := orders(visits(0, HotKeys), cpus), orders(visits(HotKeys, HotKeys), cpus)
 	return []reader{
-		{name: resident, pass: func(g int) (wrong int) {
+		{name: resident, chunk: func(g, i int) (wrong int) {
 			s := sessions[g]
-			for _, a := range hot[g] {
+			for _, a := range chunkOf(hot[g], i) {
 				if _, reason := s.Lookup(a); reason != "" {
 					wrong++
 				}
 			}
 			return wrong
 		}},
-		{name: miss, pass: func(g int) (wrong int) {
+		{name: miss, chunk: func(g, i int) (wrong int) {
 			s := sessions[g]
-			for _, a := range absent[g] {
+			for _, a := range chunkOf(absent[g], i) {
 				if _, reason := s.Lookup(a); reason == "" {
 					wrong++
 				}
@@ -120,9 +120,9 @@ func stagedGuesses(_ context.Context, cpus int) ([]reader, func(), error) {
 			runtime.GC() // staging left garbage
 			return nil
 		},
-		pass: func(g int) (wrong int) {
+		chunk: func(g, i int) (wrong int) {
 			s := sessions[g]
-			for _, a := range mine[g] {
+			for _, a := range chunkOf(mine[g], i) {
 				if e, _ := s.Lookup(a); !e.Ahead {
 					wrong++
 				}
