@@ -2,10 +2,13 @@ package costs
 
 import (
 	"context"
+	"errors"
 
 	"github.com/dgraph-io/ristretto/v2"
 	"github.com/maypok86/otter/v2"
 )
+
+var errNotFilled = errors.New("the cache did not keep its keys")
 
 // rawRistretto makes a reader of a bare ristretto that has plenty of room.
 func rawRistretto(name string) func(context.Context, int) ([]reader, func(), error) {

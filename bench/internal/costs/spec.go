@@ -97,6 +97,8 @@ func fill(ctx context.Context, s *speccache.Session[*page]) error {
 }
 
 // stagedGuesses makes a reader of what has just run ahead and was never read.
+// It is staged a chunk at a time: what a whole pass stages would have left the
+// CPU's caches before it is read, where the other readers' keys still are.
 func stagedGuesses(_ context.Context, cpus int) ([]reader, func(), error) {
 	c, sessions, err := open(cpus)
 	if err != nil {
@@ -106,18 +108,22 @@ func stagedGuesses(_ context.Context, cpus int) ([]reader, func(), error) {
 	guesses, mine := make([][]actions.Action, cpus), make([][]actions.Action, cpus)
 	for g := range cpus {
 		guesses[g] = visits(g*HotKeys, HotKeys)
-		mine[g] = orders(visits(g*HotKeys, HotKeys), 1)[0]
+		for i := range chunks {
+			some := visits(g*HotKeys+i*chunkKeys, chunkKeys)
+			mine[g] = append(mine[g], orders(some, 1)[0]...)
+		}
 	}
 	read := reader{
 		name: staged,
-		prepare: func(ctx context.Context) error {
-			sessions[0].Advance() // hides those of the last time
+		prepare: func(ctx context.Context, i int) error {
+			if i == 0 {
+				sessions[0].Advance() // hides those of the last pass
+			}
 			for g, s := range sessions {
-				if err := stage(ctx, s, guesses[g]); err != nil {
+				if err := stage(ctx, s, chunkOf(guesses[g], i)); err != nil {
 					return err
 				}
 			}
-			runtime.GC() // staging left garbage
 			return nil
 		},
 		chunk: func(g, i int) (wrong int) {
@@ -138,11 +144,14 @@ const maxSpeculate = 64
 
 // stage runs guesses ahead, and returns when all have landed.
 func stage(ctx context.Context, s *speccache.Session[*page], guesses []actions.Action) error {
-	return inChunks(guesses, maxSpeculate, func(some []actions.Action) error {
+	for some := range slices.Chunk(guesses, maxSpeculate) {
 		before := landed(s)
 		s.Speculate(ctx, some...)
-		return until(ctx, func() bool { return landed(s) >= before+int64(len(some)) })
-	})
+		if err := until(ctx, func() bool { return landed(s) >= before+int64(len(some)) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // landed is how many runs ahead have ended, and can be found.
