@@ -29,16 +29,17 @@ func TestLookupPrintsOneJSONObjectWithTheFieldsOfTheContract(t *testing.T) {
 		"raw_ristretto_ns", "resident_ns", "staged_ns", "miss_ns", "raw_otter_ns",
 		"resident_vs_ristretto", "staged_vs_ristretto", "resident_vs_otter",
 		"allocs_per_op", "bytes_per_op", "cpus",
-		"aa", "rounds", "resident_allocs_amortised", "raw_ristretto_bytes_per_op", "raw_ristretto_allocs_amortised",
+		"aa", "beside", "rounds", "resident_allocs_amortised", "raw_ristretto_bytes_per_op", "raw_ristretto_allocs_amortised",
 	}, fieldsOf(r))
 	assert.EqualValues(t, 1, r["cpus"])
+	assert.EqualValues(t, 1, r["beside"])
 	assert.EqualValues(t, 0, r["allocs_per_op"])
 }
 
 func TestOverheadPrintsOneJSONObjectWithTheFieldsOfTheContract(t *testing.T) {
 	assert.ElementsMatch(t, []string{
 		"passthrough_ns", "step_ns", "step_allocs", "step_vs_skeleton",
-		"skeleton_ns", "skeleton_allocs", "direct_ns", "aa", "rounds",
+		"skeleton_ns", "skeleton_allocs", "direct_ns", "passthrough_allocs", "aa", "rounds",
 	}, fieldsOf(printed(t, "overhead", "-rounds", "1")))
 }
 

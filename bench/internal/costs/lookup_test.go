@@ -22,8 +22,8 @@ func TestLookupMeasuresEveryKindOfLookup(t *testing.T) {
 }
 
 func TestALookupThatDoesNotFindWhatItShouldIsNoMeasurement(t *testing.T) {
-	r := reader{name: "broken", pass: func(int) int { return 3 }}
-	_, err := r.measure(t.Context(), 1)
+	r := reader{name: "broken", chunk: func(int, int) int { return 3 }}
+	_, err := r.measure(t.Context(), 1, &concurrency{})
 	require.ErrorContains(t, err, "did not find")
 }
 
@@ -33,11 +33,12 @@ func TestAStagedGuessIsReadForTheFirstTimeInEveryPass(t *testing.T) {
 	defer done()
 	r := readers[0]
 	assert.Equal(t, HotKeys, r.pass(0), "nothing has run ahead yet")
-	for range 2 {
-		require.NoError(t, r.prepare(t.Context()))
-		assert.Zero(t, r.pass(0))
-		assert.Zero(t, r.pass(1), "the other session's guesses are others")
-		assert.Equal(t, HotKeys, r.pass(0), "a second reading is no first one")
+	for n := range 2 * chunks {
+		i := n % chunks
+		require.NoError(t, r.prepare(t.Context(), i))
+		assert.Zero(t, r.chunk(0, i))
+		assert.Zero(t, r.chunk(1, i), "the other session's guesses are others")
+		assert.Equal(t, chunkKeys, r.chunk(0, i), "a second reading is no first one")
 	}
 }
 

@@ -2,6 +2,7 @@ package costs
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/speccache/speccache-go/actions"
@@ -19,9 +20,10 @@ type OverheadReport struct {
 	StepAllocs     float64 `json:"step_allocs"`
 	StepVsSkeleton float64 `json:"step_vs_skeleton"`
 
-	SkeletonNS     float64 `json:"skeleton_ns"`
-	SkeletonAllocs float64 `json:"skeleton_allocs"`
-	DirectNS       float64 `json:"direct_ns"`
+	SkeletonNS        float64 `json:"skeleton_ns"`
+	SkeletonAllocs    float64 `json:"skeleton_allocs"`
+	DirectNS          float64 `json:"direct_ns"`
+	PassthroughAllocs float64 `json:"passthrough_allocs"`
 	// AA is the time of the skeleton over that of the same one again.
 	AA     float64 `json:"aa"`
 	Rounds int     `json:"rounds"`
@@ -64,6 +66,7 @@ func Overhead(ctx context.Context, cfg OverheadConfig) (*OverheadReport, error) 
 		return nil, err
 	}
 	report := newOverheadReport(times, cfg)
+	report.PassthroughAllocs = pass.memory(ctx)
 	report.StepAllocs, report.SkeletonAllocs, err = walk.memory(ctx)
 	return report, err
 }
@@ -105,16 +108,27 @@ func (p *passage) through(ctx context.Context) (float64, error) {
 	return calls(ctx, p.session.Do, p.action)
 }
 
+// memory returns what an action through the session allocates.
+func (p *passage) memory(ctx context.Context) float64 {
+	allocs, _ := allocated(callsPerChunk, func() { pass(ctx, p.session.Do, p.action) })
+	return round(allocs, 1)
+}
+
+const callsPerChunk = 200
+
+// pass calls an executor, and returns the last error.
+func pass(ctx context.Context, do actions.Executor[*page], a actions.Action) (err error) {
+	for range callsPerChunk {
+		if _, failed := do(ctx, a); failed != nil {
+			err = failed
+		}
+	}
+	return err
+}
+
 // calls returns the time of one call of an executor.
 func calls(ctx context.Context, do actions.Executor[*page], a actions.Action) (ns float64, err error) {
-	const n = 1000
-	ns = repeat(n, func() {
-		for range n {
-			if _, failed := do(ctx, a); failed != nil {
-				err = failed
-			}
-		}
-	})
+	ns = repeat(callsPerChunk, func() { err = errors.Join(err, pass(ctx, do, a)) })
 	return ns, err
 }
 

@@ -2,10 +2,13 @@ package costs
 
 import (
 	"context"
+	"errors"
 
 	"github.com/dgraph-io/ristretto/v2"
 	"github.com/maypok86/otter/v2"
 )
+
+var errNotFilled = errors.New("the cache did not keep its keys")
 
 // rawRistretto makes a reader of a bare ristretto that has plenty of room.
 func rawRistretto(name string) func(context.Context, int) ([]reader, func(), error) {
@@ -22,8 +25,8 @@ func rawRistretto(name string) func(context.Context, int) ([]reader, func(), err
 			c.Wait()
 		}
 		mine := orders(keys, cpus)
-		read := reader{name: name, pass: func(g int) (wrong int) {
-			for _, k := range mine[g] {
+		read := reader{name: name, chunk: func(g, i int) (wrong int) {
+			for _, k := range chunkOf(mine[g], i) {
 				if _, ok := c.Get(k); !ok {
 					wrong++
 				}
@@ -48,8 +51,8 @@ func rawOtter(_ context.Context, cpus int) ([]reader, func(), error) {
 		c.Set(k, &page{})
 	}
 	mine := orders(keys, cpus)
-	read := reader{name: otterRaw, pass: func(g int) (wrong int) {
-		for _, k := range mine[g] {
+	read := reader{name: otterRaw, chunk: func(g, i int) (wrong int) {
+		for _, k := range chunkOf(mine[g], i) {
 			if _, ok := c.GetIfPresent(k); !ok {
 				wrong++
 			}

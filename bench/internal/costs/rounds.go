@@ -67,21 +67,23 @@ func median(list []float64) float64 {
 	return (list[(n-1)/2] + list[n/2]) / 2
 }
 
-// leastBatch is how long a batch lasts at least. Beside it, what looking at
-// the clock takes is nothing.
+// leastBatch is how long the chunks of one sample last together, at least.
 const leastBatch = 5 * time.Millisecond
 
-// repeat runs a pass of n operations again and again for leastBatch, and
-// returns the time of one operation.
-func repeat(n int, pass func()) (ns float64) {
-	passes, began := 0, time.Now()
-	for {
-		pass()
-		passes++
-		if took := time.Since(began); took >= leastBatch {
-			return float64(took) / float64(passes*n)
-		}
+// repeat runs chunks of n operations for leastBatch, and returns the time of
+// one operation. A chunk is so many that looking at the clock costs nothing
+// beside them, and so few that the machine seldom interrupts it: the median is
+// a chunk that nothing interrupted.
+func repeat(n int, chunk func()) (ns float64) {
+	var times []float64
+	for spent := time.Duration(0); spent < leastBatch; {
+		began := time.Now()
+		chunk()
+		took := time.Since(began)
+		times = append(times, float64(took))
+		spent += took
 	}
+	return median(times) / float64(n)
 }
 
 // atCPUs sets how many CPUs Go uses, and returns what undoes that.

@@ -63,25 +63,27 @@ func TestRoundsEndWithTheFirstErrorAndWithTheirContext(t *testing.T) {
 	assert.Equal(t, 1, runs)
 }
 
-func TestABatchLastsLongEnoughAndCountsEveryOperation(t *testing.T) {
+func TestABatchLastsLongEnoughAndInterruptionsDoNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		began, passes := time.Now(), 0
-		ns := repeat(10, func() { passes++; time.Sleep(time.Millisecond) })
+		began, chunk := time.Now(), 0
+		ns := repeat(10, func() {
+			chunk++
+			time.Sleep(time.Millisecond)
+			if chunk == 2 {
+				time.Sleep(2 * time.Millisecond)
+			}
+		})
 		assert.GreaterOrEqual(t, time.Since(began), leastBatch)
-		assert.Equal(t, int(leastBatch/time.Millisecond), passes)
+		assert.Equal(t, 3, chunk)
 		assert.InDelta(t, 1e5, ns, 1e-6)
 	})
 }
 
-func TestGoroutinesBeginTogetherAndTheirMeanCounts(t *testing.T) {
-	var began [2]chan struct{}
-	for g := range began {
-		began[g] = make(chan struct{})
+func TestEveryKeyIsInOneChunk(t *testing.T) {
+	keys := hotKeys()
+	var all []uint64
+	for i := range chunks {
+		all = append(all, chunkOf(keys, i)...)
 	}
-	mean := together(2, func(g int) float64 {
-		close(began[g])
-		<-began[1-g] // hangs unless both run
-		return float64(10 * g)
-	})
-	assert.InDelta(t, 5, mean, 0)
+	assert.Equal(t, keys, all)
 }

@@ -54,18 +54,18 @@ func residentAndMiss(ctx context.Context, cpus int) ([]reader, func(), error) {
 	}
 	hot, absent := orders(visits(0, HotKeys), cpus), orders(visits(HotKeys, HotKeys), cpus)
 	return []reader{
-		{name: resident, pass: func(g int) (wrong int) {
+		{name: resident, chunk: func(g, i int) (wrong int) {
 			s := sessions[g]
-			for _, a := range hot[g] {
+			for _, a := range chunkOf(hot[g], i) {
 				if _, reason := s.Lookup(a); reason != "" {
 					wrong++
 				}
 			}
 			return wrong
 		}},
-		{name: miss, pass: func(g int) (wrong int) {
+		{name: miss, chunk: func(g, i int) (wrong int) {
 			s := sessions[g]
-			for _, a := range absent[g] {
+			for _, a := range chunkOf(absent[g], i) {
 				if _, reason := s.Lookup(a); reason == "" {
 					wrong++
 				}
@@ -97,6 +97,8 @@ func fill(ctx context.Context, s *speccache.Session[*page]) error {
 }
 
 // stagedGuesses makes a reader of what has just run ahead and was never read.
+// It is staged a chunk at a time: what a whole pass stages would have left the
+// CPU's caches before it is read, where the other readers' keys still are.
 func stagedGuesses(_ context.Context, cpus int) ([]reader, func(), error) {
 	c, sessions, err := open(cpus)
 	if err != nil {
@@ -106,23 +108,27 @@ func stagedGuesses(_ context.Context, cpus int) ([]reader, func(), error) {
 	guesses, mine := make([][]actions.Action, cpus), make([][]actions.Action, cpus)
 	for g := range cpus {
 		guesses[g] = visits(g*HotKeys, HotKeys)
-		mine[g] = orders(visits(g*HotKeys, HotKeys), 1)[0]
+		for i := range chunks {
+			some := visits(g*HotKeys+i*chunkKeys, chunkKeys)
+			mine[g] = append(mine[g], orders(some, 1)[0]...)
+		}
 	}
 	read := reader{
 		name: staged,
-		prepare: func(ctx context.Context) error {
-			sessions[0].Advance() // hides those of the last time
+		prepare: func(ctx context.Context, i int) error {
+			if i == 0 {
+				sessions[0].Advance() // hides those of the last pass
+			}
 			for g, s := range sessions {
-				if err := stage(ctx, s, guesses[g]); err != nil {
+				if err := stage(ctx, s, chunkOf(guesses[g], i)); err != nil {
 					return err
 				}
 			}
-			runtime.GC() // staging left garbage
 			return nil
 		},
-		pass: func(g int) (wrong int) {
+		chunk: func(g, i int) (wrong int) {
 			s := sessions[g]
-			for _, a := range mine[g] {
+			for _, a := range chunkOf(mine[g], i) {
 				if e, _ := s.Lookup(a); !e.Ahead {
 					wrong++
 				}
@@ -138,11 +144,14 @@ const maxSpeculate = 64
 
 // stage runs guesses ahead, and returns when all have landed.
 func stage(ctx context.Context, s *speccache.Session[*page], guesses []actions.Action) error {
-	return inChunks(guesses, maxSpeculate, func(some []actions.Action) error {
+	for some := range slices.Chunk(guesses, maxSpeculate) {
 		before := landed(s)
 		s.Speculate(ctx, some...)
-		return until(ctx, func() bool { return landed(s) >= before+int64(len(some)) })
-	})
+		if err := until(ctx, func() bool { return landed(s) >= before+int64(len(some)) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // landed is how many runs ahead have ended, and can be found.

@@ -50,6 +50,9 @@ func (r *LookupReport) WriteTable(w io.Writer) error {
 	t.line("miss: nobody ran it\t%.1f", r.MissNS)
 	t.line("")
 	t.line("A/A, ristretto's over another one's\t%.3f\tso far identical code differs here", r.AA)
+	if r.CPUs > 1 {
+		t.line("goroutines ran beside each other\t%.0f %%\tof the time", 100*r.Beside)
+	}
 	t.line("memory of a resident lookup\t%d allocs\t%.2f B, amortised %.4f allocs", r.AllocsPerOp, r.BytesPerOp, r.ResidentAllocsPerOp)
 	t.line("memory of ristretto's Get\t\t%.2f B, amortised %.4f allocs", r.RistrettoBytesPerOp, r.RistrettoAllocsPerOp)
 	return t.w.Flush()
@@ -60,7 +63,7 @@ func (r *OverheadReport) WriteTable(w io.Writer) error {
 	t := newTable(w)
 	t.line("overhead: 2 CPUs, medians of %d rounds", r.Rounds)
 	t.line("")
-	t.line("passing through a session adds\t%.0f ns\tto %.1f ns\t%s", r.PassthroughNS, r.DirectNS, against(r.PassthroughNS, barPassthrough))
+	t.line("passing through a session adds\t%.0f ns\t%.1f allocs\t%s", r.PassthroughNS, r.PassthroughAllocs, against(r.PassthroughNS, barPassthrough))
 	t.line("a step with three guesses\t%.0f ns\t%.1f allocs", r.StepNS, r.StepAllocs)
 	t.line("a skeleton of one\t%.0f ns\t%.1f allocs", r.SkeletonNS, r.SkeletonAllocs)
 	t.line("step / skeleton\t%.3f\t\t%s", r.StepVsSkeleton, against(r.StepVsSkeleton, barSkeleton))
