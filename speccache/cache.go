@@ -177,7 +177,7 @@ func (c *Cache[O]) Stats() Stats {
 	st := newStats(sum)
 	st.DraftFailures = failures
 	st.StepBytes = steps
-	st.Entries = c.store.index.Size()
+	st.Entries = int(c.store.index.len.Load())
 	st.WindowBytes = c.store.window.used()
 	st.Drops = c.store.dropStats()
 	st.Mended = c.store.main.mended.Load()

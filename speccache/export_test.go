@@ -39,7 +39,7 @@ func CheckStore[O any](t *testing.T, c *Cache[O]) {
 		}
 	}
 	assert.Equal(t, bytes, s.window.bytes, "bytes of the window")
-	for hash, e := range s.index.All() {
+	for hash, e := range s.index.all() {
 		assert.Equal(t, hash, e.key.hash())
 		assert.True(t, e.place.in != nil || inMain[e], "%v is in no region", e.key.action)
 	}

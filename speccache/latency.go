@@ -62,7 +62,7 @@ func (h *histogram) add(d time.Duration) {
 			h.total += h.counts[i]
 		}
 	}
-	h.counts[bucket(d)]++
+	h.counts[bucketOf(d)]++
 	h.total++
 }
 
@@ -74,7 +74,7 @@ var edges = func() (list [len(histogram{}.counts) - 1]time.Duration) {
 	return list
 }()
 
-func bucket(d time.Duration) int {
+func bucketOf(d time.Duration) int {
 	b, _ := slices.BinarySearch(edges[:], d)
 	return b
 }

@@ -209,7 +209,7 @@ func (r *region[O]) check() {
 			r.remove(e)
 		}
 	}
-	for _, e := range r.store.index.All() {
+	for _, e := range r.store.index.all() {
 		if e.offered && !held[e] && r.store.leadsTo(e) {
 			r.mended.Add(1)
 			r.store.drop(e, dropEvicted)

@@ -4,7 +4,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/puzpuzpuz/xsync/v4"
 	"github.com/speccache/speccache-go/actions"
 )
 
@@ -88,7 +87,7 @@ type store[O any] struct {
 	// Index and flights go by the key's hash. Where two keys share one, the
 	// second is not kept and not shared while the first is there: that costs a
 	// run, and needs no list in each place.
-	index   *xsync.Map[uint64, *entry[O]]
+	index   *index[O]
 	flights flights[O]
 	window  window[O]
 	main    *region[O]
@@ -109,7 +108,7 @@ const (
 )
 
 func newStore[O any](maxBytes int64) (s *store[O], err error) {
-	s = &store[O]{index: xsync.NewMap[uint64, *entry[O]]()}
+	s = &store[O]{index: newIndex[O]()}
 	batch := maxBytes / batchShare
 	s.window.max = max(1, maxBytes/4-batch)
 	s.main, err = newRegion(s, max(1, maxBytes-s.window.max-batch), batch)
@@ -118,16 +117,15 @@ func newStore[O any](maxBytes int64) (s *store[O], err error) {
 
 // leadsTo reports whether e is what its key leads to.
 func (s *store[O]) leadsTo(e *entry[O]) bool {
-	now, ok := s.index.Load(e.key.hash())
-	return ok && now == e
+	return s.index.load(e.key.hash()) == e
 }
 
 // find returns the entry of a key, if there is one. It is the only part of the
 // store that a hit needs, and takes the key in parts: to put them together
 // would cost as much as to compare them.
 func (s *store[O]) find(scope uint64, v modelVersion, a actions.Action) *entry[O] {
-	e, ok := s.index.Load(hashOf(scope, v, a))
-	if ok && e.key.action == a && e.key.scope == scope && e.key.version.name == v.name {
+	e := s.index.load(hashOf(scope, v, a))
+	if e != nil && e.key.action == a && e.key.scope == scope && e.key.version.name == v.name {
 		return e
 	}
 	return nil
@@ -176,20 +174,20 @@ func (s *store[O]) publish(e *entry[O]) bool {
 	}
 	var replaced *entry[O]
 	published := false
-	s.index.Compute(e.key.hash(), func(old *entry[O], ok bool) (*entry[O], xsync.ComputeOp) {
+	s.index.change(e.key.hash(), func(old *entry[O]) *entry[O] {
 		switch {
-		case !ok:
+		case old == nil:
 			e.revision = 1
 		case old.key != e.key:
 			s.drops[dropCollided].Add(1)
-			return old, xsync.CancelOp
+			return old
 		case old.born > e.born && old.stamp == e.stamp:
-			return old, xsync.CancelOp
+			return old
 		default:
 			e.revision, replaced = old.revision+1, old
 		}
 		published = true
-		return e, xsync.UpdateOp
+		return e
 	})
 	if !published {
 		return false
@@ -215,12 +213,12 @@ func (s *store[O]) drop(e *entry[O], why dropReason) {
 	if e == nil { // ristretto may report a victim twice, then without a value
 		return
 	}
-	s.index.Compute(e.key.hash(), func(old *entry[O], ok bool) (*entry[O], xsync.ComputeOp) {
-		if !ok || old != e {
-			return old, xsync.CancelOp
+	s.index.change(e.key.hash(), func(old *entry[O]) *entry[O] {
+		if old != e {
+			return old
 		}
 		s.drops[why].Add(1)
-		return nil, xsync.DeleteOp
+		return nil
 	})
 	e.gone()
 }
