@@ -8,7 +8,6 @@ require (
 	github.com/go-json-experiment/json v1.27.2
 	github.com/kljensen/snowball v0.10.0
 	github.com/nlnwa/whatwg-url v0.6.2
-	github.com/puzpuzpuz/xsync/v4 v4.5.0
 	github.com/sashabaranov/go-openai v1.43.0
 	github.com/stretchr/testify v1.12.1
 	go.uber.org/goleak v1.3.0

@@ -34,7 +34,7 @@ type Cache[O any] struct {
 	closed   atomic.Bool
 	work     sync.WaitGroup // what runs on the cache's goroutines
 	workers  workers
-	sessions map[*Session[O]]struct{}
+	sessions map[uint64]*Session[O]
 	past     counts // of sessions that are over
 	failures failures
 	warned   time.Duration // when a draft's failure was last logged; 0: never
@@ -62,10 +62,10 @@ func New[O any](env actions.Environment[O], cfg Config[O]) (*Cache[O], error) {
 		plain:    env.Resolve == nil && env.Clone == nil,
 		store:    store,
 		events:   newEvents(cfg.OnEvent),
-		sessions: map[*Session[O]]struct{}{},
+		sessions: map[uint64]*Session[O]{},
 		workers:  workers{idle: make(chan func())},
 	}
-	c.scopes, c.limiter = newScopes(&c.clock), newLimiter(cfg, &c.clock)
+	c.scopes, c.limiter = newScopes(&c.clock, c.countReading), newLimiter(cfg, &c.clock)
 	c.mode.Store(int32(cfg.Mode))
 	return c, nil
 }
@@ -106,12 +106,11 @@ func (c *Cache[O]) Open(cfg SessionConfig[O]) *Session[O] {
 		scope: c.scopes.enter(cfg.Scope),
 		refs:  1,
 		begun: new(atomic.Int64),
-		tally: new(tally),
 	}
 	s.versions.Store(newVersions(cfg.ModelVersion))
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.sessions[s] = struct{}{}
+	c.sessions[s.id] = s
 	return s
 }
 
@@ -155,7 +154,7 @@ func (c *Cache[O]) shadow() bool { return Mode(c.mode.Load()) == Shadow }
 func (c *Cache[O]) openSessions() []*Session[O] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.Collect(maps.Keys(c.sessions))
+	return slices.Collect(maps.Values(c.sessions))
 }
 
 // Stats returns what was counted so far, over all sessions.
@@ -169,7 +168,7 @@ func (c *Cache[O]) Stats() Stats {
 	c.scopes.public.ledger.settle()
 	c.mu.Lock()
 	c.past.addTo(&sum)
-	for s := range c.sessions {
+	for _, s := range c.sessions {
 		s.tally.addTo(&sum)
 	}
 	failures := maps.Clone(c.failures)

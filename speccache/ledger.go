@@ -1,27 +1,29 @@
 package speccache
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// A reading says who has read an entry first that ran ahead: a session's tally,
-// or one of those below. It changes once, and who changes it counts the
-// reading or leaves that to the ledger.
-type reading struct{ by atomic.Pointer[tally] }
+// A reading says who has read an entry first that ran ahead: the number of a
+// session, or one of those below. It changes once, and who changes it counts
+// the reading or leaves that to the ledger.
+type reading struct{ by atomic.Uint64 }
 
-var (
-	counted = new(tally) // nobody, since it did not run ahead, or it was counted at once
-	nobody  = new(tally) // and nobody can find it any more
+const (
+	unread  = 0
+	counted = math.MaxUint64     // nobody, since it did not run ahead, or it was counted at once
+	nobody  = math.MaxUint64 - 1 // and nobody can find it any more
 )
 
 // open reports whether an entry that ran ahead waits for its first reader.
-func (r *reading) open() bool { return r.by.Load() == nil }
+func (r *reading) open() bool { return r.by.Load() == unread }
 
-// take makes t the first reader, if there was none.
-func (r *reading) take(t *tally) bool {
-	return r.by.Load() == nil && r.by.CompareAndSwap(nil, t)
+// take makes a session the first reader, if there was none.
+func (r *reading) take(session uint64) bool {
+	return r.open() && r.by.CompareAndSwap(unread, session)
 }
 
 // A guess is where a run ahead comes from. Entries keep it, and nothing else of
@@ -47,8 +49,11 @@ func (g *guess) expected() bool { return g.step+1 >= g.steps.Load() }
 // reading is not in the statistics yet. Counting it costs more than a lookup
 // may: readers leave their name, and the ledger is settled by who has time.
 type ledger struct {
-	// mu guards what follows. It is held for arithmetic only; each tally's mu
-	// is taken inside it.
+	// count counts a reading for a session.
+	count func(session uint64, g *guess)
+
+	// mu guards what follows. It is held for arithmetic only, and count takes
+	// the cache's mu inside it.
 	mu   sync.Mutex
 	open []*guess
 	full int // the length at which to settle
@@ -71,7 +76,7 @@ func (l *ledger) strike(g *guess) {
 	defer l.mu.Unlock()
 	if g.reading != nil {
 		g.reading.take(nobody)
-		g.settle()
+		g.settle(l.count)
 	}
 }
 
@@ -84,7 +89,7 @@ func (l *ledger) settle() {
 func (l *ledger) settleLocked() {
 	kept := l.open[:0]
 	for _, g := range l.open {
-		if !g.settle() {
+		if !g.settle(l.count) {
 			kept = append(kept, g)
 		}
 	}
@@ -94,60 +99,68 @@ func (l *ledger) settleLocked() {
 
 // settle counts the first reading of a run, and reports whether there is
 // nothing to wait for.
-func (g *guess) settle() bool {
+func (g *guess) settle(count func(uint64, *guess)) bool {
 	if g.reading == nil {
 		return true
 	}
 	switch reader := g.reading.by.Load(); reader {
-	case nil:
+	case unread:
 		return false
 	case counted, nobody:
 	default:
-		reader.addHit(g)
+		count(reader, g)
 	}
 	g.reading = nil
 	return true
 }
 
-// A tally is what one session has counted. Entries may keep it longer than the
-// session lives.
+// countReading counts a hit on something that ran ahead, hidden whole.
+func (c *Cache[O]) countReading(session uint64, g *guess) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := &c.past
+	if s := c.sessions[session]; s != nil {
+		n = &s.tally.counts
+	}
+	n.add(cHits, 1)
+	n.addUse(g, g.took)
+}
+
+// A tally is what one session has counted.
 type tally struct {
 	counts
-
-	mu   sync.Mutex             // makes handing over one step with what a ledger adds
 	heir atomic.Pointer[counts] // the cache's, once the session is over
-}
-
-// addHit counts a hit on something that ran ahead, hidden whole.
-func (t *tally) addHit(g *guess) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.add(cHits, 1)
-	t.addUse(g, g.took)
-}
-
-// addUse counts the first reading of a run ahead.
-func (t *tally) addUse(g *guess, hidden time.Duration) {
-	t.add(cUsed, 1)
-	t.add(cHidden, int64(hidden))
-	t.add(cUsedBytes, g.size)
-	t.add(cUsedTime, int64(g.took))
 }
 
 // add counts for the session, and once it is over for the cache too.
 func (t *tally) add(c counter, n int64) int64 {
 	if heir := t.heir.Load(); heir != nil {
-		heir[c].Add(n)
+		heir.add(c, n)
 	}
-	return t.counts[c].Add(n)
+	return t.counts.add(c, n)
 }
 
-// handOver gives what was counted to the cache, once.
+// addUse counts the first reading of a run ahead.
+func (t *tally) addUse(g *guess, hidden time.Duration) {
+	if heir := t.heir.Load(); heir != nil {
+		heir.addUse(g, hidden)
+	}
+	t.counts.addUse(g, hidden)
+}
+
+// handOver gives what was counted to the cache, once. The cache's mu is held.
 func (t *tally) handOver(heir *counts) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	t.heir.Store(heir)
 	for i := range t.counts {
 		heir[i].Add(t.counts[i].Load())
 	}
+}
+
+func (n *counts) add(c counter, delta int64) int64 { return n[c].Add(delta) }
+
+func (n *counts) addUse(g *guess, hidden time.Duration) {
+	n.add(cUsed, 1)
+	n.add(cHidden, int64(hidden))
+	n.add(cUsedBytes, g.size)
+	n.add(cUsedTime, int64(g.took))
 }

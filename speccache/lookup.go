@@ -79,7 +79,7 @@ const sampledReads = 32
 // took counts a hit, and reports whether it is the first reading of a run
 // ahead. It costs one atomic operation: see ledger.
 func (s *Session[O]) took(e *entry[O]) (ahead bool) {
-	if e.reading.open() && e.reading.take(s.tally) {
+	if e.reading.open() && e.reading.by.CompareAndSwap(unread, s.id) {
 		return true
 	}
 	if n := uint64(s.tally.counts[cHits].Add(1)); n%sampledReads == 0 {

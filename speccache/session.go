@@ -20,7 +20,7 @@ type Session[O any] struct {
 	goal  string
 	do    actions.Executor[O]
 	scope *scope
-	tally *tally
+	tally tally
 
 	versions atomic.Pointer[versions]
 	begun    *atomic.Int64 // steps; beyond all once the session is closed
@@ -297,7 +297,7 @@ func (s *Session[O]) handOver() {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	s.tally.handOver(&s.c.past)
-	delete(s.c.sessions, s)
+	delete(s.c.sessions, s.id)
 	s.c.scopes.leave(s.scope)
 }
 

@@ -139,6 +139,7 @@ type scopes struct {
 	lastID atomic.Uint64
 	public *scope // shared by all; see actions.Rule.Public
 	clock  *clock // of entries' ages
+	count  func(session uint64, g *guess)
 
 	// mu guards what follows and the registry's fields of each scope. It is
 	// held for map and list operations only.
@@ -147,14 +148,14 @@ type scopes struct {
 	idle  list.List // of *scope, longest idle first
 }
 
-func newScopes(c *clock) *scopes {
-	s := &scopes{named: map[string]*scope{}, clock: c}
+func newScopes(c *clock, count func(uint64, *guess)) *scopes {
+	s := &scopes{named: map[string]*scope{}, clock: c, count: count}
 	s.public = s.make("")
 	return s
 }
 
 func (s *scopes) make(name string) *scope {
-	return &scope{id: s.lastID.Add(1), name: name, clock: s.clock}
+	return &scope{id: s.lastID.Add(1), name: name, clock: s.clock, ledger: ledger{count: s.count}}
 }
 
 // enter returns the scope for a new session. An empty name is a scope that

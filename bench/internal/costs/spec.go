@@ -49,20 +49,26 @@ func residentAndMiss(ctx context.Context, cpus int) ([]reader, func(), error) {
 		return nil, func() {}, err
 	}
 	done := func() { c.Close() }
-	if err := fill(ctx, sessions[0]); err != nil {
+	links := visits(0, HotKeys)
+	if err := fill(ctx, sessions[0], links); err != nil {
 		return nil, done, err
 	}
-	hot, absent := orders(visits(0, HotKeys), cpus), orders(visits(HotKeys, HotKeys), cpus)
-	return []reader{
-		{name: resident, chunk: func(g, i int) (wrong int) {
+	hits := func(keys [][]actions.Action) func(g, i int) (wrong int) {
+		return func(g, i int) (wrong int) {
 			s := sessions[g]
-			for _, a := range chunkOf(hot[g], i) {
+			for _, a := range chunkOf(keys[g], i) {
 				if _, reason := s.Lookup(a); reason != "" {
 					wrong++
 				}
 			}
 			return wrong
-		}},
+		}
+	}
+	hot, anew := orders(links, cpus), orders(visits(0, HotKeys), cpus)
+	absent := orders(visits(HotKeys, HotKeys), cpus)
+	return []reader{
+		{name: resident, chunk: hits(hot)},
+		{name: residentAnew, chunk: hits(anew)},
 		{name: miss, chunk: func(g, i int) (wrong int) {
 			s := sessions[g]
 			for _, a := range chunkOf(absent[g], i) {
@@ -77,8 +83,7 @@ func residentAndMiss(ctx context.Context, cpus int) ([]reader, func(), error) {
 
 // fill reads the hot actions. As in a cache at work, a quarter of them stays in
 // the window, and the others have been pushed out of it.
-func fill(ctx context.Context, s *speccache.Session[*page]) error {
-	hot := visits(0, HotKeys)
+func fill(ctx context.Context, s *speccache.Session[*page], hot []actions.Action) error {
 	list := slices.Clone(hot[:HotKeys*3/4])
 	for i := range speccache.DefaultMaxBytes / 4 / downloadBytes {
 		list = append(list, action(download, i))
@@ -109,8 +114,7 @@ func stagedGuesses(_ context.Context, cpus int) ([]reader, func(), error) {
 	for g := range cpus {
 		guesses[g] = visits(g*HotKeys, HotKeys)
 		for i := range chunks {
-			some := visits(g*HotKeys+i*chunkKeys, chunkKeys)
-			mine[g] = append(mine[g], orders(some, 1)[0]...)
+			mine[g] = append(mine[g], orders(chunkOf(guesses[g], i), 1)[0]...)
 		}
 	}
 	read := reader{
