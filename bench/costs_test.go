@@ -29,7 +29,7 @@ func TestLookupPrintsOneJSONObjectWithTheFieldsOfTheContract(t *testing.T) {
 		"raw_ristretto_ns", "resident_ns", "staged_ns", "miss_ns", "raw_otter_ns",
 		"resident_vs_ristretto", "staged_vs_ristretto", "resident_vs_otter",
 		"allocs_per_op", "bytes_per_op", "cpus",
-		"aa", "beside", "rounds", "resident_allocs_amortised", "raw_ristretto_bytes_per_op", "raw_ristretto_allocs_amortised",
+		"aa", "beside", "rounds", "resident_anew_ns", "resident_allocs_amortised", "raw_ristretto_bytes_per_op", "raw_ristretto_allocs_amortised",
 	}, fieldsOf(r))
 	assert.EqualValues(t, 1, r["cpus"])
 	assert.EqualValues(t, 1, r["beside"])

@@ -38,7 +38,9 @@ type guess struct {
 	took time.Duration
 	size int64
 
-	reading *reading // the entry's, as long as it can be found; guarded by ledger.mu
+	// Guarded by ledger.mu.
+	reading *reading // the entry's, as long as it can be found
+	line    int      // of the ledger, from 1; 0 if it is not there
 }
 
 // expected reports whether the target can still be about to ask: the step
@@ -63,7 +65,11 @@ type ledger struct {
 func (l *ledger) add(g *guess) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if g.settle(l.count) { // it was quick
+		return
+	}
 	l.open = append(l.open, g)
+	g.line = len(l.open)
 	if len(l.open) >= l.full {
 		l.settleLocked()
 		l.full = 2*len(l.open) + 16
@@ -78,6 +84,15 @@ func (l *ledger) strike(g *guess) {
 		g.reading.take(nobody)
 		g.settle(l.count)
 	}
+	if g.line == 0 {
+		return
+	}
+	last := len(l.open) - 1
+	l.open[last].line = g.line
+	l.open[g.line-1] = l.open[last]
+	l.open[last], g.line = nil, 0
+	l.open = l.open[:last]
+	l.tidy()
 }
 
 func (l *ledger) settle() {
@@ -89,12 +104,22 @@ func (l *ledger) settle() {
 func (l *ledger) settleLocked() {
 	kept := l.open[:0]
 	for _, g := range l.open {
+		g.line = 0
 		if !g.settle(l.count) {
 			kept = append(kept, g)
+			g.line = len(kept)
 		}
 	}
 	clear(l.open[len(kept):])
 	l.open = kept
+	l.tidy()
+}
+
+// tidy lets go of the list when there is nothing in it: most scopes are idle.
+func (l *ledger) tidy() {
+	if len(l.open) == 0 {
+		l.open, l.full = nil, 0
+	}
 }
 
 // settle counts the first reading of a run, and reports whether there is

@@ -55,12 +55,16 @@ const (
 const checkEvery = 1 << 15
 
 // meanSize is what an observation is taken to hold when ristretto's counters
-// are sized: smaller ones only make its frequencies less exact.
-const meanSize = 8 << 10
+// are sized, and countersPer is how many there are for each: both as
+// bench/hitratio.md measures it.
+const (
+	meanSize    = 8 << 10
+	countersPer = 40
+)
 
 func newRegion[O any](s *store[O], maxBytes, batch int64) (*region[O], error) {
 	cache, err := ristretto.NewCache(&ristretto.Config[uint64, *entry[O]]{
-		NumCounters:        max(1024, 10*maxBytes/meanSize),
+		NumCounters:        max(1024, countersPer*maxBytes/meanSize),
 		MaxCost:            maxBytes,
 		BufferItems:        64,
 		IgnoreInternalCost: true, // size has entryCost in it
@@ -166,6 +170,9 @@ func (r *region[O]) offer(e *entry[O]) {
 		e.offered = false
 		r.store.drop(e, dropBusy)
 	}
+	// It was asked for once, or else it would not be here. Counted before the
+	// Set, that would be an argument for keeping it.
+	r.cache.Get(e.key.hash())
 	if r.offered++; r.offered >= checkEvery {
 		r.check()
 	}
