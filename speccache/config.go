@@ -84,8 +84,8 @@ type Config[O any] struct {
 	AheadTimeout time.Duration
 
 	// MaxBytes bounds the observations that the cache keeps, as
-	// Environment.Size measures them, with a fixed allowance for each. A
-	// quarter of it is the window in which results are safe until the next
+	// Environment.Size measures them, with a fixed allowance for each. An
+	// eighth of it is the window in which results are safe until the next
 	// step; the rest is ristretto's. 0 means 64 MiB.
 	MaxBytes int64
 

@@ -75,7 +75,7 @@ func (s *Session[O]) ready(scope uint64, a actions.Action, now time.Duration) *e
 // sampledReads: one read in so many tells what is popular. See
 // bench/hitratio.md for what more of them would bring, and bench/costs.md for
 // what they cost.
-const sampledReads = 8
+const sampledReads = 2
 
 // took counts a hit, and reports whether it is the first reading of a run
 // ahead. It costs one atomic operation: see ledger.

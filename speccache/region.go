@@ -15,7 +15,7 @@ import (
 type region[O any] struct {
 	store  *store[O]
 	cache  *ristretto.Cache[uint64, *entry[O]]
-	reads  [64]atomic.Uint64 // see sample
+	reads  [512]atomic.Uint64 // see sample
 	mended atomic.Int64
 
 	wake       chan struct{}

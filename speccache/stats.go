@@ -214,7 +214,7 @@ type GuessStats struct {
 
 // DropStats counts finished observations that the cache has let go.
 type DropStats struct {
-	TooLarge int64 // for the window: a quarter of MaxBytes
+	TooLarge int64 // for the window: an eighth of MaxBytes
 	Rejected int64 // by ristretto's admission: less popular than what it has
 	Evicted  int64 // by ristretto: others became more popular
 	Busy     int64 // ristretto's buffer was full

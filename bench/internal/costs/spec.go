@@ -85,7 +85,7 @@ func residentAndMiss(ctx context.Context, cpus int) ([]reader, func(), error) {
 // the window, and the others have been pushed out of it.
 func fill(ctx context.Context, s *speccache.Session[*page], hot []actions.Action) error {
 	list := slices.Clone(hot[:HotKeys*3/4])
-	for i := range speccache.DefaultMaxBytes / 4 / downloadBytes {
+	for i := range speccache.DefaultMaxBytes / 8 / downloadBytes {
 		list = append(list, action(download, i))
 	}
 	for _, a := range append(list, hot[HotKeys*3/4:]...) {
