@@ -255,6 +255,7 @@ func (w *world) one(ctx context.Context, who *agent, how manner, it item, n *see
 				n.outcome = speccache.Hit
 				end := ending(ctx, e.Observation, nil, why)
 				who.session.Record(ctx, it.action, e.Observation)
+				w.scribble(e.Observation)
 				return end
 			}
 		}
@@ -340,7 +341,16 @@ func (w *world) check(ctx context.Context, it item, r speccache.Result[*page], e
 	if r.Outcome == speccache.Hit && (!kept || r.Age > life) {
 		w.wrong("a hit on %v at the age of %v, where life is %v and kept %v", it.action, r.Age, life, kept)
 	}
-	return ending(ctx, r.Observation, err, why)
+	end := ending(ctx, r.Observation, err, why)
+	w.scribble(r.Observation)
+	return end
+}
+
+// scribble does what a reader may do where observations are cloned.
+func (w *world) scribble(p *page) {
+	if p != nil && w.cloned() {
+		p.text = "scribbled on"
+	}
 }
 
 // ending says how a call ended.
