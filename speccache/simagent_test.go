@@ -244,6 +244,18 @@ func (w *world) ask(who *agent, it item, n *seen) {
 	}
 }
 
+// late notes that a run ahead began at the very moment of the ask, as when the
+// step itself has set a permit free: it may have been joined.
+func (w *world) late(who *agent, it item, began time.Time, n *seen) (same bool) {
+	w.mu.Lock()
+	same = w.rose[sight{spaceOf(who, it), it}].Equal(began)
+	w.mu.Unlock()
+	if same {
+		n.slack, n.clumsy = max(n.slack, w.patience(it.name)), w.cloned()
+	}
+	return same
+}
+
 // one runs one action and notes what came of it.
 func (w *world) one(ctx context.Context, who *agent, how manner, it item, n *seen, why error) {
 	w.ask(who, it, n)
@@ -255,6 +267,7 @@ func (w *world) one(ctx context.Context, who *agent, how manner, it item, n *see
 				n.outcome = speccache.Hit
 				end := ending(ctx, e.Observation, nil, why)
 				who.session.Record(ctx, it.action, e.Observation)
+				w.scribble(e.Observation)
 				return end
 			}
 		}
@@ -263,6 +276,7 @@ func (w *world) one(ctx context.Context, who *agent, how manner, it item, n *see
 		return w.check(ctx, it, r, err, why)
 	})
 	n.waited = time.Since(began)
+	slow = w.late(who, it, began, n) || slow // nobody knows how it was going to be
 	switch {
 	case n.outcome == speccache.Hit, n.outcome == speccache.Join && !slow:
 		n.slack = 0 // it was there, or came in time
@@ -305,7 +319,8 @@ func (w *world) runAll(ctx context.Context, who *agent, p plan, list []seen, why
 		return ""
 	})
 	var sum seen
-	for _, n := range list {
+	for i, n := range list {
+		w.late(who, p.asks[i].it, began, &n)
 		sum.slack, sum.clumsy = max(sum.slack, n.slack), sum.clumsy || n.clumsy
 	}
 	for i := range list {
@@ -340,7 +355,16 @@ func (w *world) check(ctx context.Context, it item, r speccache.Result[*page], e
 	if r.Outcome == speccache.Hit && (!kept || r.Age > life) {
 		w.wrong("a hit on %v at the age of %v, where life is %v and kept %v", it.action, r.Age, life, kept)
 	}
-	return ending(ctx, r.Observation, err, why)
+	end := ending(ctx, r.Observation, err, why)
+	w.scribble(r.Observation)
+	return end
+}
+
+// scribble does what a reader may do where observations are cloned.
+func (w *world) scribble(p *page) {
+	if p != nil && w.cloned() {
+		p.text = "scribbled on"
+	}
 }
 
 // ending says how a call ended.

@@ -91,6 +91,7 @@ type world struct {
 	models   map[place]int
 	effects  map[string]int // by place and action: runs that began, and that took effect
 	air      map[sight]aloft
+	rose     map[sight]time.Time        // when a run ahead began last
 	lasted   map[string][]time.Duration // successful runs, by name
 	ahead    int                        // runs so far
 	wrongs   []string
@@ -104,7 +105,7 @@ type aloft struct{ runs, slow int }
 func newWorld(seed uint64) *world {
 	w := &world{
 		seed: seed, agents: map[uint64]*agent{}, writes: map[place]int{}, models: map[place]int{},
-		effects: map[string]int{}, air: map[sight]aloft{}, lasted: map[string][]time.Duration{},
+		effects: map[string]int{}, air: map[sight]aloft{}, rose: map[sight]time.Time{}, lasted: map[string][]time.Duration{},
 	}
 	r := w.rand("world")
 	w.bake = r.IntN(2) == 0
@@ -248,6 +249,11 @@ func (w *world) read(ctx context.Context, who *agent, it item, ahead bool) (*pag
 		bad = w.misfortune()
 	}
 	s := sight{spaceOf(who, it), it}
+	if ahead {
+		w.mu.Lock()
+		w.rose[s] = time.Now()
+		w.mu.Unlock()
+	}
 	w.rise(s, 1, bad == slow)
 	defer w.rise(s, -1, bad == slow)
 	began := time.Now()
