@@ -1,0 +1,105 @@
+package main
+
+// sessionMutants break steps, modes and ends.
+var sessionMutants = []mutant{
+	{
+		name: "the target's next step does not stop the draft", file: "speccache/session.go",
+		edits: []edit{{"\tfor _, d := range s.drafts {\n\t\td.stop()\n\t}\n\ts.drafts = nil\n\tif s.waiting", "\ts.drafts = nil\n\tif s.waiting"}},
+		tests: "TheDraftIsStopped",
+	},
+	{
+		name: "the draft starts before the last parallel call returns", file: "speccache/session.go",
+		edits: []edit{{"last := s.open == 0\n", "last := true\n"}},
+		tests: "ParallelCallsAreOneStep",
+	},
+	{
+		name: "a state that was handed out changes", file: "speccache/session.go",
+		edits: []edit{{"if s.shared {\n\t\tkept", "if false {\n\t\tkept"}},
+		tests: "StatesKeepTheLastSteps",
+	},
+	{
+		name: "states keep every observation", file: "speccache/session.go",
+		edits: []edit{{"kept[i].Observation = forgotten", "_ = forgotten"}},
+		tests: "StatesKeepTheLastSteps",
+	},
+	{
+		name: "somebody thinks after a cancelled step", file: "speccache/session.go",
+		edits: []edit{{"s.c.cfg.Predictor != nil && ctx.Err() == nil", "s.c.cfg.Predictor != nil"}},
+		tests: "NobodyThinks",
+	},
+	{
+		name: "a panic of an executor in RunAll is lost", file: "speccache/together.go",
+		edits: []edit{{"e.repeat()", "_ = e"}},
+		tests: "RunAllRepeats",
+	},
+	{
+		name: "Close does not wait", file: "speccache/cache.go",
+		edits: []edit{{"c.work.Wait()\n", ""}},
+		tests: "CloseWaitsForExecutors",
+	},
+	{
+		name: "Close does not cancel", file: "speccache/cache.go",
+		edits: []edit{{"c.killAhead(func(*flight[O]) bool { return true })", ""}},
+		tests: "NothingOutlivesClose",
+	},
+	{
+		name: "goroutines start after Close", file: "speccache/cache.go",
+		edits: []edit{{"if c.closed.Load() {\n\t\treturn false\n\t}\n\tc.work.Go(run)", "c.work.Go(run)"}},
+		tests: "NothingIsStartedAfterClose",
+	},
+	{
+		name: "a closed cache serves", file: "speccache/session.go",
+		edits: []edit{{"return s.closed.Load() || s.c.off() || s.c.closed.Load()", "return s.closed.Load() || s.c.off()"}},
+		tests: "AfterCloseDoPassesThrough",
+	},
+	{
+		name: "the end of a session does not cancel its runs", file: "speccache/session.go",
+		edits: []edit{{"\ts.stopDrafts()\n\ts.c.limiter.each(func(f *flight[O]) {\n\t\tif f.session == s {\n\t\t\tf.giveUp()", "\ts.stopDrafts()\n\ts.c.limiter.each(func(f *flight[O]) {\n\t\tif f.session == s {\n\t\t\t_ = f"}},
+		tests: "AClosedSession",
+	},
+	{
+		name: "the end of a session cancels what others wait for", file: "speccache/session.go",
+		edits: []edit{{"\ts.stopDrafts()\n\ts.c.limiter.each(func(f *flight[O]) {\n\t\tif f.session == s {\n\t\t\tf.giveUp()", "\ts.stopDrafts()\n\ts.c.limiter.each(func(f *flight[O]) {\n\t\tif f.session == s {\n\t\t\tf.kill(errGivenUp)"}},
+		tests: "AClosedSession",
+	},
+	{
+		name: "Shadow serves", file: "speccache/session.go",
+		edits: []edit{{"!s.closed.Load() && Mode(s.c.mode.Load()) == On && !s.c.closed.Load()", "!s.closed.Load() && Mode(s.c.mode.Load()) != Off && !s.c.closed.Load()"}},
+		tests: "Shadow",
+	},
+	{
+		name: "Shadow requests", file: "speccache/ahead.go",
+		edits: []edit{{"case d.s.c.shadow():\n", "case false:\n"}},
+		tests: "Shadow",
+	},
+	{
+		name: "Off does not cancel what runs ahead", file: "speccache/cache.go",
+		edits: []edit{{"c.limiter.each(func(f *flight[O]) { f.giveUp() })", ""}},
+		tests: "OffIsAPassThrough",
+	},
+	{
+		name: "a hook that blocks delays the target", file: "speccache/event.go",
+		edits: []edit{{"case e.queue <- ev:\n\tdefault:\n\t\te.dropped.Add(1)\n\t}", "case e.queue <- ev:\n\t}"}},
+		tests: "AHookThatBlocks",
+	},
+	{
+		name: "a panic of the hook escapes", file: "speccache/event.go",
+		edits: []edit{{"if recover() != nil {\n\t\t\te.dropped", "if false {\n\t\t\te.dropped"}},
+		tests: "AHookThatPanics",
+	},
+	{
+		name: "events carry arguments unasked", file: "speccache/cache.go",
+		edits: []edit{{"if c.cfg.ShowArgs {\n", "if true {\n"}},
+		tests: "EventsTellTheStory",
+	},
+	{
+		name: "events carry the texts of errors unasked", file: "speccache/cache.go",
+		edits: []edit{{"case c.cfg.ShowArgs, err == ErrNotAhead:", "case true:"}},
+		tests: "EventsTellTheStory",
+	},
+	{
+		name: "a cache holds on to closed sessions", file: "speccache/session.go",
+		edits: []edit{{"delete(s.c.sessions, s)", ""}},
+		tests: "CountsSurvive",
+	},
+}
