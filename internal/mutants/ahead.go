@@ -135,7 +135,7 @@ var aheadMutants = []mutant{
 	},
 	{
 		name: "a predictor may talk for ever", file: "speccache/step.go",
-		edits: []edit{{"d.yields >= guessesPerN*d.topN", "d.yields < 0"}},
+		edits: []edit{{"return d.yields < guessesPerN*d.topN", "return d.yields > 0"}},
 		tests: "DraftFailuresAreCounted/endless",
 	},
 	{

@@ -18,8 +18,8 @@ var flightMutants = []mutant{
 		tests: "OneRunPerKeyAlsoWhile",
 	},
 	{
-		name: "waiters wake before the claim ends", file: "speccache/flight.go",
-		edits: []edit{{"c.store.flights.release(f)\n\tclose(f.done)", "close(f.done)"}},
+		name: "the claim of a run that has ended stays", file: "speccache/flight.go",
+		edits: []edit{{"c.store.flights.release(f)\n\tf.done.set()", "f.done.set()"}},
 		tests: "TheTargetsOwnPanicAndGoexit|FailedRunAhead|AFailedRunHoldsNothing",
 	},
 	{
@@ -77,7 +77,7 @@ var flightMutants = []mutant{
 	},
 	{
 		name: "a failure beside a slow run waits for the run", file: "speccache/flight.go",
-		edits: []edit{{"case e := <-ended:\n\t\treturn &e\n\tcase <-f.done:\n\t}", "case <-f.done:\n\t}"}},
+		edits: []edit{{"case e := <-ended:\n\t\treturn &e\n\tcase <-f.done.wait():\n\t}", "case <-f.done.wait():\n\t}"}},
 		tests: "AFailureBesideASlowRun|FirstSuccessWins",
 	},
 	{

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -42,19 +43,19 @@ const testTimeout = 90 * time.Second
 
 // prepare breaks the files, all before the first test: a mutant that has lost
 // its place is a fault of the table.
-func (h *harness) prepare(all []mutant) error {
+func (h *harness) prepare(all []mutant) (faults error) {
 	h.overlays, h.whole = map[string]string{}, map[string]bool{}
 	for i, m := range all {
-		if h.overlays[m.name] != "" {
-			return fmt.Errorf("there are two mutants of the name %q", m.name)
-		}
 		overlay, err := h.breakFile(m, fmt.Sprint(i))
+		if err == nil && h.overlays[m.name] != "" {
+			err = errors.New("there are two of that name")
+		}
 		if err != nil {
-			return fmt.Errorf("%s: %s: %w", m.name, m.file, err)
+			faults = errors.Join(faults, fmt.Errorf("%s: %s: %w", m.name, m.file, err))
 		}
 		h.overlays[m.name] = overlay
 	}
-	return nil
+	return faults
 }
 
 // breakFile writes the broken file and an overlay that puts it in place.

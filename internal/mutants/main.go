@@ -52,6 +52,9 @@ func main() {
 		fail(err)
 	}
 	selected := choose(match, max(1, *every))
+	if len(selected) == 0 {
+		fail(fmt.Errorf("no mutant has a name like %q", *pattern))
+	}
 	if *list {
 		for _, m := range selected {
 			fmt.Println(m.name)

@@ -4,7 +4,7 @@ package main
 var sessionMutants = []mutant{
 	{
 		name: "the target's next step does not stop the draft", file: "speccache/session.go",
-		edits: []edit{{"\tfor _, d := range s.drafts {\n\t\td.stop()\n\t}\n\ts.drafts = nil\n\tif s.waiting", "\ts.drafts = nil\n\tif s.waiting"}},
+		edits: []edit{{"\t\td.stop(nil)\n\t}\n\tclear(s.drafts)\n\ts.drafts = s.drafts[:0]\n\tif s.waiting", "\t\t_ = d\n\t}\n\tclear(s.drafts)\n\ts.drafts = s.drafts[:0]\n\tif s.waiting"}},
 		tests: "TheDraftIsStopped",
 	},
 	{
@@ -13,14 +13,14 @@ var sessionMutants = []mutant{
 		tests: "ParallelCallsAreOneStep",
 	},
 	{
-		name: "a state that was handed out changes", file: "speccache/session.go",
-		edits: []edit{{"if s.shared {\n\t\tkept", "if false {\n\t\tkept"}},
-		tests: "StatesKeepTheLastSteps",
+		name: "a state that was handed out changes", file: "speccache/history.go",
+		edits: []edit{{"if h.shared {", "if false {"}},
+		tests: "StatesKeepTheLastSteps|PredictorsSeeTheLast|AStateStays",
 	},
 	{
-		name: "states keep every observation", file: "speccache/session.go",
-		edits: []edit{{"kept[i].Observation = forgotten", "_ = forgotten"}},
-		tests: "StatesKeepTheLastSteps",
+		name: "states keep every observation", file: "speccache/history.go",
+		edits: []edit{{"newer >= maxObservations || ", ""}},
+		tests: "StatesKeepTheLastSteps|PredictorsSeeTheLast|AStateStays",
 	},
 	{
 		name: "somebody thinks after a cancelled step", file: "speccache/session.go",
@@ -44,7 +44,7 @@ var sessionMutants = []mutant{
 	},
 	{
 		name: "goroutines start after Close", file: "speccache/cache.go",
-		edits: []edit{{"if c.closed.Load() {\n\t\treturn false\n\t}\n\tc.work.Go(run)", "c.work.Go(run)"}},
+		edits: []edit{{"if c.closed.Load() {\n\t\tc.mu.Unlock()\n\t\treturn false\n\t}\n\tc.work.Add(1)", "c.work.Add(1)"}},
 		tests: "NothingIsStartedAfterClose",
 	},
 	{
@@ -101,5 +101,25 @@ var sessionMutants = []mutant{
 		name: "a cache holds on to closed sessions", file: "speccache/session.go",
 		edits: []edit{{"delete(s.c.sessions, s)", ""}},
 		tests: "CountsSurvive",
+	},
+	{
+		name: "the bytes of a session's steps have no bound", file: "speccache/history.go",
+		edits: []edit{{"|| h.bytes+sizes[i] > maxBytes)", ")"}},
+		tests: "TheStepsOfASession",
+	},
+	{
+		name: "a draft has no end", file: "speccache/step.go",
+		edits: []edit{{"d.stop(errDraftTooSlow)", ""}},
+		tests: "APredictorThatIsOutOfTime",
+	},
+	{
+		name: "idle goroutines outlive Close", file: "speccache/workers.go",
+		edits: []edit{{"close(w.idle)\n\tw.all.Wait()", ""}},
+		tests: "AfterCloseDoPassesThrough|TheDraftIsStopped",
+	},
+	{
+		name: "a signal that was waited for before it came is not heard", file: "speccache/flight.go",
+		edits: []edit{{"if c := s.c.Swap(closed); c != nil {\n\t\tclose(*c)", "if c := s.c.Swap(closed); c != nil {\n\t\t_ = c"}},
+		tests: "AThousandTargets|BesideASlowRun",
 	},
 }

@@ -119,23 +119,18 @@ var storeMutants = []mutant{
 		tests: "AReplacedEntryLeaves",
 	},
 	{
-		name: "publishing waits for ristretto", file: "speccache/store.go",
-		edits: []edit{{"\tif again {\n", "\ts.main.sync()\n\tif again {\n"}},
-		tests: "PublishesNeverWait",
-	},
-	{
 		name: "what is pushed after Close is kept", file: "speccache/region.go",
-		edits: []edit{{"if r.over || full {", "if full {"}},
+		edits: []edit{{"if r.over || offer && len(r.todo) >= maxTodo {", "if offer && len(r.todo) >= maxTodo {"}},
 		tests: "CloseAgainstEverything|AfterCloseNothingPilesUp",
-	},
-	{
-		name: "the queue to ristretto has no bound", file: "speccache/region.go",
-		edits: []edit{{"full := len(r.todo) >= maxTodo && t.entry != nil && !t.replaced", "full := false"}},
-		tests: "TheQueueToRistretto",
 	},
 	{
 		name: "Close leaves ristretto running", file: "speccache/region.go",
 		edits: []edit{{"<-r.done\n\tr.cache.Close()", "<-r.done"}},
 		tests: "AfterCloseDoPassesThrough",
+	},
+	{
+		name: "what waits for ristretto is never offered", file: "speccache/region.go",
+		edits: []edit{{"len(r.todo) >= batchLen || r.bytes >= r.batch", "false"}},
+		tests: "StaysWithinItsBytes|TheStoreIsConsistent|AnEmptyObservation",
 	},
 }
