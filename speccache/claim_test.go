@@ -2,6 +2,7 @@ package speccache_test
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -226,4 +227,20 @@ func stack() string {
 		names = append(names, f.Function)
 	}
 	return strings.Join(slices.Compact(names), "\n")
+}
+
+func TestNoStateThatWasHandedOutEverChanges(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var states []state
+		_, s := open(t, gets(&tool{}), config{Predictor: watcher(&states)})
+		var then []string
+		for i := range 100 {
+			must(t, s, get(i))
+			synctest.Wait()
+			then = append(then, fmt.Sprint(states[i].Steps))
+		}
+		for i, state := range states {
+			assert.Equal(t, then[i], fmt.Sprint(state.Steps), "after step %d", i)
+		}
+	})
 }

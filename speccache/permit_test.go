@@ -138,3 +138,24 @@ func TestAReadingIsCountedAlsoIfTheEntryIsReplacedAtOnce(t *testing.T) {
 		assert.Equal(t, time.Second, st.Hidden)
 	})
 }
+
+func TestBoundedAPredictorThatDoesNotStopIsLeft(t *testing.T) {
+	for name, p := range map[string]actions.Prediction{
+		"duplicates": {Action: get(1)}, "undeclared": {Action: act("rm", 1)}, "nothing": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				yields := 0
+				_, s := open(t, gets(&tool{}), config{TopN: 3, Predictor: func(context.Context, state) iterSeq {
+					return func(yield func(actions.Prediction, error) bool) {
+						for yields++; yields < 100_000 && yield(p, nil); yields++ {
+						}
+					}
+				}})
+				s.Observe(t.Context(), "home")
+				synctest.Wait()
+				assert.LessOrEqual(t, yields, 8*3)
+			})
+		})
+	}
+}

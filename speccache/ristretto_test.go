@@ -474,14 +474,6 @@ func TestBoundedAnEntryCostsNoMoreThanItIsSaidTo(t *testing.T) {
 	runtime.KeepAlive(c)
 }
 
-func heap() int64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
-}
-
 func TestLookupsAllocateNothingAlsoWhereNobodyLooks(t *testing.T) {
 	const lookups = 1_000_000
 	c, s := open(t, gets(&tool{}), config{})
@@ -521,4 +513,63 @@ func TestAdvanceCostsTheSameHoweverMuchIsKept(t *testing.T) {
 	}
 	few, much := cost(1000), cost(50_000)
 	assert.Less(t, much, 20*few+time.Millisecond, "a sweep would take a hundred times as long: %v, %v", few, much)
+}
+
+func TestGuessesWhoseTimeHasPassedMakeRoomInTheWindow(t *testing.T) {
+	const size = 10 << 10
+	c, s := open(t, gets(pages(size)), config{MaxBytes: 40 * size, MaxAheadSession: 100})
+	s.Observe(t.Context(), "page")
+	s.Speculate(t.Context(), many(6)...) // most of the window, and wrong
+	require.Eventually(t, func() bool { return c.Stats().Wasted == 6 }, wait, tick)
+	s.Observe(t.Context(), "page")
+	s.Observe(t.Context(), "page")
+	for i := range 6 {
+		must(t, s, get(i))
+	}
+	for i := range 6 {
+		assert.True(t, speccache.InWindow(c, s, get(i)), "%d", i)
+	}
+	assert.False(t, speccache.InWindow(c, s, many(1)[0]))
+}
+
+// What was replaced must not take up ristretto's bytes until its successor
+// comes there.
+func TestWhatWasReplacedLeavesRistretto(t *testing.T) {
+	const budget, residents, again = 256 << 10, 470, 100 // of about 500 that it holds
+	w := &tool{on: func(context.Context, actions.Action) (string, error) { return "", nil }}
+	c, s := open(t, gets(w), config{MaxBytes: budget})
+	for i := range residents {
+		must(t, s, get(i))
+	}
+	speccache.Settle(c)
+	require.Zero(t, c.Stats().Drops)
+	s.Advance()
+	for i := range again { // these go to the window, and what was there to ristretto
+		must(t, s, get(i))
+	}
+	speccache.CheckStore(t, c)
+	assert.Zero(t, c.Stats().Drops, "there was room")
+	assert.Equal(t, residents, c.Stats().Entries)
+}
+
+func TestLookupsCostTheSameHoweverMuchIsKept(t *testing.T) {
+	cost := func(entries int) time.Duration {
+		_, s := open(t, gets(&tool{}), config{MaxBytes: 4 * int64(entries) * 600})
+		list := make([]actions.Action, 100)
+		for i := range entries {
+			must(t, s, get(i))
+			list[i%len(list)] = get(i)
+		}
+		least := wait
+		for range 20 {
+			began := time.Now()
+			for _, a := range list {
+				s.Lookup(a)
+			}
+			least = min(least, time.Since(began))
+		}
+		return least
+	}
+	few, much := cost(1000), cost(50_000)
+	assert.Less(t, much, 5*few+100*time.Microsecond, "%v, %v", few, much)
 }

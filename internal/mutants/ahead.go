@@ -136,7 +136,7 @@ var aheadMutants = []mutant{
 	{
 		name: "a predictor may talk for ever", file: "speccache/step.go",
 		edits: []edit{{"return d.yields < guessesPerN*d.topN", "return d.yields > 0"}},
-		tests: "DraftFailuresAreCounted/endless",
+		tests: "APredictorThatDoesNotStop",
 	},
 	{
 		name: "deaf predictors pile up", file: "speccache/step.go",
@@ -167,10 +167,5 @@ var aheadMutants = []mutant{
 		name: "what runs ahead does not know that it does", file: "speccache/step.go",
 		edits: []edit{{"Session: s.id, Ahead: true}", "Session: s.id}"}},
 		tests: "WorkAheadHasTheCallersValues",
-	},
-	{
-		name: "a guess that landed on a moved state is run all the same", file: "speccache/ahead.go",
-		edits: []edit{{"if err == nil { // else it has ended", "if true { // else it has ended"}},
-		tests: "NothingOutlivesClose|Shadow|Off",
 	},
 }

@@ -4,12 +4,12 @@ package main
 var countMutants = []mutant{
 	{
 		name: "a hit is counted twice", file: "speccache/lookup.go",
-		edits: []edit{{"e.reading.take(s.tally) {\n", "e.reading.take(s.tally) {\n\t\ts.tally.counts[cHits].Add(1)\n"}},
+		edits: []edit{{"e.reading.by.CompareAndSwap(unread, s.id) {\n", "e.reading.by.CompareAndSwap(unread, s.id) {\n\t\ts.tally.counts[cHits].Add(1)\n"}},
 		tests: "LookupCountsAsDoDoes",
 	},
 	{
-		name: "every hit is a first reading", file: "speccache/ledger.go",
-		edits: []edit{{"return r.by.Load() == nil && r.by.CompareAndSwap(nil, t)", "return r.by.Swap(t) != counted"}},
+		name: "every hit is a first reading", file: "speccache/lookup.go",
+		edits: []edit{{"e.reading.open() && e.reading.by.CompareAndSwap(unread, s.id)", "e.reading.by.Swap(s.id) != counted"}},
 		tests: "HiddenTime",
 	},
 	{
@@ -19,7 +19,7 @@ var countMutants = []mutant{
 	},
 	{
 		name: "the ledger forgets who read what was dropped", file: "speccache/ledger.go",
-		edits: []edit{{"g.reading.take(nobody)\n\t\tg.settle()", "g.reading = nil"}},
+		edits: []edit{{"g.reading.take(nobody)\n\t\tg.settle(l.count)", "g.reading = nil"}},
 		tests: "AReadingIsCountedAlso",
 	},
 	{

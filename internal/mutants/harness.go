@@ -38,8 +38,11 @@ func (v verdict) word() string {
 	return "SURVIVED"
 }
 
-// testTimeout bounds one run of tests: a mutant may hang.
-const testTimeout = 90 * time.Second
+// A mutant may hang. The tests that are named are short.
+const (
+	namedTimeout = time.Minute
+	wholeTimeout = 5 * time.Minute
+)
 
 // prepare breaks the files, all before the first test: a mutant that has lost
 // its place is a fault of the table.
@@ -91,7 +94,7 @@ func (h *harness) baseline(ctx context.Context, selected []mutant) error {
 		named[m.folder()] = append(named[m.folder()], m.tests)
 	}
 	for folder, tests := range named {
-		if out, err := h.test(ctx, quick, "-run="+strings.Join(tests, "|"), "./"+folder); err != nil {
+		if out, err := h.test(ctx, wholeTimeout, quick, "-run="+strings.Join(tests, "|"), "./"+folder); err != nil {
 			return fmt.Errorf("the tests of %s fail without any mutant: %w\n%s", folder, err, tail(out))
 		}
 	}
@@ -105,7 +108,7 @@ func (h *harness) sound(ctx context.Context, folder string) bool {
 	defer h.mu.Unlock()
 	ok, known := h.whole[folder]
 	if !known {
-		_, err := h.test(ctx, "./"+folder)
+		_, err := h.test(ctx, wholeTimeout, "./"+folder)
 		ok = err == nil
 		h.whole[folder] = ok
 	}
@@ -125,7 +128,7 @@ func (h *harness) try(ctx context.Context, m mutant) (v verdict) {
 	began := time.Now()
 	defer func() { v.took = time.Since(began) }()
 	overlay, folder := "-overlay="+h.overlays[m.name], "./"+m.folder()
-	out, err := h.test(ctx, overlay, quick, "-failfast", "-run="+m.tests, folder)
+	out, err := h.test(ctx, namedTimeout, overlay, quick, "-failfast", "-run="+m.tests, folder)
 	switch {
 	case ctx.Err() != nil:
 		return verdict{how: "interrupted"}
@@ -138,7 +141,7 @@ func (h *harness) try(ctx context.Context, m mutant) (v verdict) {
 	case !h.sound(ctx, m.folder()):
 		return verdict{how: "the named tests pass, and others fail without it"}
 	}
-	if out, err = h.test(ctx, overlay, "-failfast", folder); err != nil {
+	if out, err = h.test(ctx, wholeTimeout, overlay, "-failfast", folder); err != nil {
 		return verdict{caught: ctx.Err() == nil, how: failed(out) + ", not by the tests named"}
 	}
 	return verdict{how: "all tests of " + m.folder() + " pass"}
@@ -147,8 +150,8 @@ func (h *harness) try(ctx context.Context, m mutant) (v verdict) {
 // quick makes compilers optimise nothing, which takes most of the time.
 const quick = "-gcflags=-N -l"
 
-func (h *harness) test(ctx context.Context, args ...string) ([]byte, error) {
-	args = append([]string{"test", "-count=1", "-vet=off", "-timeout=" + testTimeout.String()}, args...)
+func (h *harness) test(ctx context.Context, most time.Duration, args ...string) ([]byte, error) {
+	args = append([]string{"test", "-count=1", "-vet=off", "-timeout=" + most.String()}, args...)
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = h.root
 	cmd.WaitDelay = time.Second

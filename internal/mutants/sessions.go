@@ -4,7 +4,7 @@ package main
 var sessionMutants = []mutant{
 	{
 		name: "the target's next step does not stop the draft", file: "speccache/session.go",
-		edits: []edit{{"\t\td.stop(nil)\n\t}\n\tclear(s.drafts)\n\ts.drafts = s.drafts[:0]\n\tif s.waiting", "\t\t_ = d\n\t}\n\tclear(s.drafts)\n\ts.drafts = s.drafts[:0]\n\tif s.waiting"}},
+		edits: []edit{{"\t\td.stop(nil)\n\t}\n\tclear(s.drafts)\n\ts.drafts = s.drafts[:0]\n\tif s.waiting", "\t\t_ = d\n\t}\n\tif s.waiting"}},
 		tests: "TheDraftIsStopped",
 	},
 	{
@@ -15,12 +15,12 @@ var sessionMutants = []mutant{
 	{
 		name: "a state that was handed out changes", file: "speccache/history.go",
 		edits: []edit{{"if h.shared {", "if false {"}},
-		tests: "StatesKeepTheLastSteps|PredictorsSeeTheLast|AStateStays",
+		tests: "PredictorsSeeTheLast|NoStateThatWasHandedOut",
 	},
 	{
 		name: "states keep every observation", file: "speccache/history.go",
 		edits: []edit{{"newer >= maxObservations || ", ""}},
-		tests: "StatesKeepTheLastSteps|PredictorsSeeTheLast|AStateStays",
+		tests: "PredictorsSeeTheLast|NoStateThatWasHandedOut",
 	},
 	{
 		name: "somebody thinks after a cancelled step", file: "speccache/session.go",
@@ -34,7 +34,7 @@ var sessionMutants = []mutant{
 	},
 	{
 		name: "Close does not wait", file: "speccache/cache.go",
-		edits: []edit{{"c.work.Wait()\n", ""}},
+		edits: []edit{{"c.work.Wait()\n", ""}, {"c.workers.close()\n", ""}},
 		tests: "CloseWaitsForExecutors",
 	},
 	{
@@ -99,7 +99,7 @@ var sessionMutants = []mutant{
 	},
 	{
 		name: "a cache holds on to closed sessions", file: "speccache/session.go",
-		edits: []edit{{"delete(s.c.sessions, s)", ""}},
+		edits: []edit{{"delete(s.c.sessions, s.id)", ""}},
 		tests: "CountsSurvive",
 	},
 	{

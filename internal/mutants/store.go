@@ -4,7 +4,7 @@ package main
 var storeMutants = []mutant{
 	{
 		name: "a hash alone decides", file: "speccache/store.go",
-		edits: []edit{{"ok && e.key.action == a && e.key.scope == scope && e.key.version.name == v.name", "ok"}},
+		edits: []edit{{"e != nil && e.key.action == a && e.key.scope == scope && e.key.version.name == v.name", "e != nil"}},
 		tests: "Collision",
 	},
 	{
@@ -24,7 +24,7 @@ var storeMutants = []mutant{
 	},
 	{
 		name: "what leaves takes along what has replaced it", file: "speccache/store.go",
-		edits: []edit{{"if !ok || old != e {", "if !ok {"}},
+		edits: []edit{{"if old != e {", "if old == nil {"}},
 		tests: "WhatLeavesTakesNothingElse|TheStoreIsConsistent",
 	},
 	{
@@ -55,7 +55,7 @@ var storeMutants = []mutant{
 	{
 		name: "guesses of steps that are over stay in the window", file: "speccache/window.go",
 		edits: []edit{{"if !e.reading.open() || !e.guess.expected() {", "if !e.reading.open() {"}},
-		tests: "GuessesWhoseTimeHasPassed",
+		tests: "GuessesWhoseTimeHasPassedMakeRoom",
 	},
 	{
 		name: "a guess that was read is still held back", file: "speccache/window.go",
@@ -78,7 +78,7 @@ var storeMutants = []mutant{
 			{"OnReject:               func(i *ristretto.Item[*entry[O]]) { s.drop(i.Value, dropRejected) },", ""},
 			{"OnExit:                 func(e *entry[O]) { s.drop(e, dropCollided) },", ""},
 		},
-		tests: "StaysWithinItsBytes|FullWarmCache",
+		tests: "PlainRistrettoLosesMost",
 	},
 	{
 		name: "what ristretto evicts stays in the index", file: "speccache/region.go",
@@ -101,7 +101,7 @@ var storeMutants = []mutant{
 	{
 		name: "ristretto adds a cost of its own", file: "speccache/region.go",
 		edits: []edit{{"IgnoreInternalCost: true,", "IgnoreInternalCost: false,"}},
-		tests: "TheConfiguredBytesHold",
+		tests: "AnEmptyObservation",
 	},
 	{
 		name: "ristretto is not told what is read", file: "speccache/region.go",
@@ -115,8 +115,8 @@ var storeMutants = []mutant{
 	},
 	{
 		name: "a replaced entry stays in ristretto", file: "speccache/region.go",
-		edits: []edit{{"if held, ok := r.cache.Get(hash); ok && held == e {", "if false {\n\t\theld := e"}},
-		tests: "AReplacedEntryLeaves",
+		edits: []edit{{"ok && held == e {", "ok && held == e && false {"}},
+		tests: "WhatWasReplacedLeavesRistretto",
 	},
 	{
 		name: "what is pushed after Close is kept", file: "speccache/region.go",
@@ -132,5 +132,25 @@ var storeMutants = []mutant{
 		name: "what waits for ristretto is never offered", file: "speccache/region.go",
 		edits: []edit{{"len(r.todo) >= batchLen || r.bytes >= r.batch", "false"}},
 		tests: "StaysWithinItsBytes|TheStoreIsConsistent|AnEmptyObservation",
+	},
+	{
+		name: "an index that grows loses entries", file: "speccache/index.go",
+		edits: []edit{{"\t\tt.first(hash).insert(hash, e)\n", "\t\tif hash%8 != 0 {\n\t\t\tt.first(hash).insert(hash, e)\n\t\t}\n"}},
+		tests: "NothingOldIsServed|TheStoreIsConsistent|AnOversizeResult",
+	},
+	{
+		name: "a place in the index that was left keeps its hash", file: "speccache/index.go",
+		edits: []edit{{"at.hashes[i].Store(0)", "_ = i"}},
+		tests: "TheVeryNextLookup|NothingFinishedIsLost|NothingOldIsServed",
+	},
+	{
+		name: "an index never grows", file: "speccache/index.go",
+		edits: []edit{{"if crowded {", "if false && crowded {"}},
+		tests: "LookupsCostTheSame",
+	},
+	{
+		name: "entries that are gone are counted", file: "speccache/index.go",
+		edits: []edit{{"n.Add(-1)", ""}},
+		tests: "AnEmptyObservation",
 	},
 }
