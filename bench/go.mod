@@ -3,6 +3,7 @@ module github.com/speccache/speccache-go/bench
 go 1.26.0
 
 require (
+	github.com/anishathalye/porcupine v1.3.1
 	github.com/dgraph-io/ristretto/v2 v2.4.2
 	github.com/maypok86/otter/v2 v2.4.0
 	github.com/speccache/speccache-go v0.1.0

@@ -1,0 +1,140 @@
+package main
+
+// otherMutants break the packages around the cache.
+var otherMutants = []mutant{
+	{
+		name: "large integers are merged", file: "actions/canonical.go",
+		edits: []edit{{"if math.Abs(f) < maxInteger || exact(literal, f) {", "if true {"}},
+		tests: "ParseRefusesWhatCouldMerge",
+	},
+	{
+		name: "duplicate names are accepted", file: "actions/action.go",
+		edits: []edit{{"jsontext.AllowDuplicateNames(false)", "jsontext.AllowDuplicateNames(true)"}},
+		tests: "ParseRefusesWhatCouldMerge",
+	},
+	{
+		name: "numbers that vanish in a double are accepted", file: "actions/canonical.go",
+		edits: []edit{{`if digits, _ := decimal(literal); digits != "" { // underflow`, `if digits, _ := decimal(literal); digits != "" && false {`}},
+		tests: "ParseRefusesWhatCouldMerge",
+	},
+	{
+		name: "arguments may nest without end", file: "actions/canonical.go",
+		edits: []edit{{"case d.StackDepth() > MaxDepth:", "case false:"}},
+		tests: "DeepNesting|ParseHasLimits",
+	},
+	{
+		name: "a write may be declared to run ahead", file: "actions/rule.go",
+		edits: []edit{{"case r.Ahead && r.Effect != ReadOnly:", "case false:"}},
+		tests: "RulesThatContradict",
+	},
+	{
+		name: "a public read needs no MaxAge", file: "actions/rule.go",
+		edits: []edit{{"case r.Public && r.Effect == ReadOnly && r.MaxAge == 0:", "case false:"}},
+		tests: "RulesThatContradict",
+	},
+	{
+		name: "a URL that no page shows runs ahead", file: "actions/web/policy.go",
+		edits: []edit{{"case best.rule == \"provenance\":\n", "case best.rule == \"provenance\":\n\t\tbest.rule = \"\"\n"}},
+		tests: "AGuessIsALink",
+	},
+	{
+		name: "a link to another host runs ahead", file: "actions/web/policy.go",
+		edits: []edit{{"best.rule = onHost(s, best)", "_ = onHost(s, best)"}},
+		tests: "AGuessIsALink",
+	},
+	{
+		name: "a link out of https runs ahead", file: "actions/web/policy.go",
+		edits: []edit{{"return secure(from) && !toSecure", "return false"}},
+		tests: "OnlyTheWayToHTTPS|OutOfHTTPS",
+	},
+	{
+		name: "a link that sounds like an action runs ahead", file: "actions/web/policy.go",
+		edits: []edit{{"case actionLike(l.URL):", "case false:"}},
+		tests: "AGuessIsALink",
+	},
+	{
+		name: "a download runs ahead", file: "actions/web/policy.go",
+		edits: []edit{{"case l.download:", "case false:"}},
+		tests: "AGuessIsALink",
+	},
+	{
+		name: "a redirect leads a run ahead to another host", file: "actions/web/fetcher.go",
+		edits: []edit{{"case to.host != from.host:", "case false:"}},
+		tests: "ARunAheadDoesNotFollow",
+	},
+	{
+		name: "a redirect leads a run ahead to an action", file: "actions/web/fetcher.go",
+		edits: []edit{{"case actionLike(to.url):", "case false:"}},
+		tests: "ARunAheadDoesNotFollow",
+	},
+	{
+		name: "a part of a page is a page", file: "actions/web/fetcher.go",
+		edits: []edit{{"case http.StatusOK, http.StatusNonAuthoritativeInfo:", "case http.StatusOK, http.StatusNonAuthoritativeInfo, http.StatusPartialContent:"}},
+		tests: "AnAnswerThatIsNoPage",
+	},
+	{
+		name: "a body of the wrong length is a page", file: "actions/web/fetcher.go",
+		edits: []edit{{"case resp.ContentLength >= 0 && n != resp.ContentLength:", "case false:"}},
+		tests: "ATruncatedBody|NotTrustedWithTheLength",
+	},
+	{
+		name: "a body may have any size", file: "actions/web/fetcher.go",
+		edits: []edit{{"case n > limit:", "case false:"}, {"limit+1))", "limit))"}},
+		tests: "ABodyOverTheLimit",
+	},
+	{
+		name: "what a host forbids to keep is kept", file: "actions/web/lifetime.go",
+		edits: []edit{{`case "no-store", "no-cache":`, `case "no-cache":`}},
+		tests: "APageIsKept",
+	},
+	{
+		name: "what depends on everything is kept", file: "actions/web/lifetime.go",
+		edits: []edit{{`if name == "*" || ahead`, `if ahead`}},
+		tests: "APageIsKept",
+	},
+	{
+		name: "hosts are not told that a request runs ahead", file: "actions/web/fetcher.go",
+		edits: []edit{{`req.Header.Set("Sec-Purpose", "prefetch")`, ""}},
+		tests: "ARequestSaysWho",
+	},
+	{
+		name: "a draft's action may have fields that nobody knows", file: "draft/parse.go",
+		edits: []edit{{"case numbered && len(fields) == 1:", "case numbered:"}},
+		tests: "EachDropHasItsReason|MalformedAnswers",
+	},
+	{
+		name: "a draft may choose number 0", file: "draft/parse.go",
+		edits: []edit{{"if err != nil || n < 1 {", "if err != nil {"}},
+		tests: "EachDropHasItsReason|MalformedAnswers",
+	},
+	{
+		name: "a draft may name as many actions as it likes", file: "draft/parse.go",
+		edits: []edit{{"func (p *jsonParser) begin(b byte) {\n\tif p.count++; p.count > maxProposed {", "func (p *jsonParser) begin(b byte) {\n\tif p.count++; false {"}},
+		tests: "GuessesBeyondN",
+	},
+	{
+		name: "a draft goes on after an observation that it made up", file: "draft/parse.go",
+		edits: []edit{{"case \"Observation\":\n\t\tp.over = true\n", ""}},
+		tests: "MalformedAnswers|EachDrop|AFaultInAnAnswer",
+	},
+	{
+		name: "two tool calls on one index are merged", file: "internal/llm/calls.go",
+		edits: []edit{{"case p.args.closed:\n\t\treturn !p.repeats(piece)", "case p.args.closed:\n\t\treturn false"}},
+		tests: "TwoCallsAreNeverMerged|Trap10",
+	},
+	{
+		name: "two calls in one piece of arguments are one", file: "internal/llm/calls.go",
+		edits: []edit{{"case p.torn || p.args.more ||", "case p.torn ||"}},
+		tests: "TwoCallsAreNeverMerged|Trap10",
+	},
+	{
+		name: "a tool call that stops in the middle is complete", file: "internal/llm/calls.go",
+		edits: []edit{{"case !p.args.closed:\n\t\treturn \"\", IncompleteArgs", "case !p.args.closed:\n\t\treturn args + \"}\", \"\""}},
+		tests: "TwoCallsAreNeverMerged|ACutOrStalled",
+	},
+	{
+		name: "a repetition of a tool call is a second one", file: "internal/llm/calls.go",
+		edits: []edit{{"return same && (piece.Args", "return false && same && (piece.Args"}},
+		tests: "Trap10",
+	},
+}
