@@ -58,11 +58,11 @@ func TestSpecCacheCountsAnEntryAsTheOthersDo(t *testing.T) {
 	p, err := newSpec(small)
 	require.NoError(t, err)
 	defer p.close()
-	for thing := range small.entries / 8 { // all are in the window
+	for thing := range small.entries / 16 { // all are in the window
 		p.request(thing)
 	}
 	st := p.(*spec).cache.Stats()
-	assert.EqualValues(t, small.entries/8, st.Entries)
+	assert.EqualValues(t, small.entries/16, st.Entries)
 	assert.Equal(t, int64(st.Entries)*small.entryCost, st.WindowBytes)
 }
 
