@@ -142,11 +142,14 @@ func (c *Cache[O]) settle(ctx context.Context, f *flight[O], o O, err error) {
 	}
 	f.err = err
 	e := f.entry
-	if e == nil || e.unkept || !f.stamp.quiet() || f.stamp != f.scope.stamp() {
+	if e == nil || e.unkept || !f.stamp.quiet() || f.stamp != f.scope.stamp() || c.closed.Load() {
 		return
 	}
 	if c.store.publish(e) && f.guess != nil {
 		f.scope.ledger.add(f.guess)
+	}
+	if c.closed.Load() { // meanwhile: a target's own run is not waited for
+		c.store.drop(e, dropClosed)
 	}
 }
 

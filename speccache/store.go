@@ -104,6 +104,7 @@ const (
 	dropBusy                       // ristretto's buffer was full
 	dropDead                       // its scope is gone
 	dropCollided                   // another key has the same hash
+	dropClosed                     // the cache was closed
 	dropReasons
 )
 
@@ -243,6 +244,6 @@ func (s *store[O]) dropStats() DropStats {
 		Rejected: n(dropRejected),
 		Evicted:  n(dropEvicted),
 		Busy:     n(dropBusy),
-		Other:    n(dropDead) + n(dropCollided),
+		Other:    n(dropDead) + n(dropCollided) + n(dropClosed),
 	}
 }
