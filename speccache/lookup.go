@@ -84,7 +84,7 @@ func (s *Session[O]) took(e *entry[O]) (ahead bool) {
 		return true
 	}
 	if n := uint64(s.tally.counts[cHits].Add(1)); n%sampledReads == 0 {
-		s.c.store.sample(e, n/sampledReads)
+		s.c.store.sample(e, s.id, n/sampledReads)
 	}
 	return false
 }

@@ -15,7 +15,7 @@ import (
 type region[O any] struct {
 	store  *store[O]
 	cache  *ristretto.Cache[uint64, *entry[O]]
-	reads  [512]atomic.Uint64 // see sample
+	reads  [16][64]atomic.Uint64 // see sample
 	mended atomic.Int64
 
 	wake       chan struct{}
@@ -109,10 +109,14 @@ func (r *region[O]) push(t task[O]) bool {
 	return true
 }
 
-// sample notes that something was read. Ristretto is told when there is
-// something to admit, which is when it asks itself what is popular; readers
-// overwrite what is not told in time.
-func (r *region[O]) sample(hash, n uint64) { r.reads[n%uint64(len(r.reads))].Store(hash) }
+// sample notes that a session has read something, its n-th note. Ristretto is
+// told when there is something to admit, which is when it asks itself what is
+// popular; readers overwrite what is not told in time. Sessions have different
+// places, or those on different CPUs would wait for each other's cache lines.
+func (r *region[O]) sample(hash, session, n uint64) {
+	notes := &r.reads[session%uint64(len(r.reads))]
+	notes[n%uint64(len(notes))].Store(hash)
+}
 
 func (r *region[O]) run() {
 	defer close(r.done)
@@ -148,11 +152,13 @@ func (r *region[O]) do(t task[O]) {
 // tell tells ristretto what was read.
 func (r *region[O]) tell() {
 	for i := range r.reads {
-		if r.reads[i].Load() == 0 {
-			continue
-		}
-		if hash := r.reads[i].Swap(0); hash != 0 {
-			r.cache.Get(hash)
+		for j := range r.reads[i] {
+			if r.reads[i][j].Load() == 0 {
+				continue
+			}
+			if hash := r.reads[i][j].Swap(0); hash != 0 {
+				r.cache.Get(hash)
+			}
 		}
 	}
 }

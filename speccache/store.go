@@ -230,11 +230,11 @@ func (s *store[O]) drop(e *entry[O], why dropReason) {
 }
 
 // sample notes that e was read, for both regions. It never waits.
-func (s *store[O]) sample(e *entry[O], n uint64) {
+func (s *store[O]) sample(e *entry[O], session, n uint64) {
 	if !e.read.Load() {
 		e.read.Store(true)
 	}
-	s.main.sample(e.key.hash(), n)
+	s.main.sample(e.key.hash(), session, n)
 }
 
 func (s *store[O]) dropStats() DropStats {
