@@ -21,7 +21,6 @@ require (
 	github.com/go-json-experiment/json v1.27.2 // indirect
 	github.com/kljensen/snowball v0.10.0 // indirect
 	github.com/nlnwa/whatwg-url v0.6.2 // indirect
-	github.com/puzpuzpuz/xsync/v4 v4.5.0 // indirect
 	github.com/sashabaranov/go-openai v1.43.0 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/net v0.62.0 // indirect
