@@ -517,7 +517,7 @@ func TestAdvanceCostsTheSameHoweverMuchIsKept(t *testing.T) {
 
 func TestGuessesWhoseTimeHasPassedMakeRoomInTheWindow(t *testing.T) {
 	const size = 10 << 10
-	c, s := open(t, gets(pages(size)), config{MaxBytes: 40 * size, MaxAheadSession: 100})
+	c, s := open(t, gets(pages(size)), config{MaxBytes: 80 * size, MaxAheadSession: 100})
 	s.Observe(t.Context(), "page")
 	s.Speculate(t.Context(), many(3)...) // most of the window, and wrong
 	require.Eventually(t, func() bool { return c.Stats().Wasted == 3 }, wait, tick)
