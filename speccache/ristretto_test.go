@@ -519,14 +519,14 @@ func TestGuessesWhoseTimeHasPassedMakeRoomInTheWindow(t *testing.T) {
 	const size = 10 << 10
 	c, s := open(t, gets(pages(size)), config{MaxBytes: 80 * size, MaxAheadSession: 100})
 	s.Observe(t.Context(), "page")
-	s.Speculate(t.Context(), many(3)...) // most of the window, and wrong
-	require.Eventually(t, func() bool { return c.Stats().Wasted == 3 }, wait, tick)
+	s.Speculate(t.Context(), many(6)...) // most of the window, and wrong
+	require.Eventually(t, func() bool { return c.Stats().Wasted == 6 }, wait, tick)
 	s.Observe(t.Context(), "page")
 	s.Observe(t.Context(), "page")
-	for i := range 3 {
+	for i := range 6 {
 		must(t, s, get(i))
 	}
-	for i := range 3 {
+	for i := range 6 {
 		assert.True(t, speccache.InWindow(c, s, get(i)), "%d", i)
 	}
 	assert.False(t, speccache.InWindow(c, s, many(1)[0]))
