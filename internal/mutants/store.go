@@ -105,7 +105,7 @@ var storeMutants = []mutant{
 	},
 	{
 		name: "ristretto is not told what is read", file: "speccache/region.go",
-		edits: []edit{{"r.cache.Get(hash)\n\t\t}\n\t}\n}", "_ = hash\n\t\t}\n\t}\n}"}},
+		edits: []edit{{"hash != 0 {\n\t\t\t\tr.cache.Get(hash)", "hash != 0 {\n\t\t\t\t_ = hash"}},
 		tests: "WhatIsReadOftenStays",
 	},
 	{
