@@ -67,7 +67,9 @@ func TestNothingFinishedIsLostWherePlainRistrettoLosesMost(t *testing.T) {
 		}
 	}
 	assert.Zero(t, lost, "of %d", steps*each)
-	assert.Greater(t, plainLost, steps*each/2, "by Set and Wait")
+	if !raced { // then ristretto forgets what was read: it keeps that in a sync.Pool
+		assert.Greater(t, plainLost, steps*each/2, "by Set and Wait")
+	}
 	t.Logf("of %d guesses %d were lost, and %d by Set and Wait", steps*each, lost, plainLost)
 	speccache.CheckStore(t, c)
 }

@@ -129,7 +129,7 @@ func TestAReplacedEntryLeavesTheWindow(t *testing.T) {
 
 func TestWhatAClosedPrivateScopeReadIsLetGo(t *testing.T) {
 	const size = 10 << 10
-	c, s := open(t, gets(pages(size)), config{MaxBytes: 40 * size})
+	c, s := open(t, gets(pages(size)), config{MaxBytes: 80 * size})
 	private := c.Open(opening{})
 	for i := range 5 {
 		must(t, private, get(i))
