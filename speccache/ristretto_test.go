@@ -205,18 +205,25 @@ func TestBoundedAnEmptyObservationHasACost(t *testing.T) {
 	assert.GreaterOrEqual(t, c.Stats().Entries, budget/516*63/64-4, "but for a batch on its way")
 }
 
-func TestWhatIsReadOftenStaysThroughAScan(t *testing.T) {
-	const size, popular = 4 << 10, 40
+// What is found is read without asking anybody: ristretto has to be told, or it
+// would prefer what is asked for again and again because it is never there.
+func TestWhatIsReadOftenStaysThroughALoopThatDoesNotFit(t *testing.T) {
+	const size, popular = 4 << 10, 120
 	c, s := open(t, gets(pages(size)), config{MaxBytes: 1 << 20})
 	for i := range popular {
 		must(t, s, get(i))
 	}
-	chance := rand.New(rand.NewPCG(1, 2))
-	for i := range 4000 { // as many one-shot pages as fill the cache 16 times
-		for range 8 {
-			must(t, s, get(chance.IntN(popular)))
+	for range 20 {
+		for i := range popular {
+			s.Lookup(get(i))
 		}
-		must(t, s, get(fmt.Sprint("once ", i)))
+	}
+	chance := rand.New(rand.NewPCG(1, 2))
+	for i := range 8000 {
+		for range 4 {
+			s.Lookup(get(chance.IntN(popular)))
+		}
+		must(t, s, get(fmt.Sprint("loop ", i%1000)))
 	}
 	speccache.Settle(c)
 	kept := 0
@@ -225,7 +232,7 @@ func TestWhatIsReadOftenStaysThroughAScan(t *testing.T) {
 			kept++
 		}
 	}
-	assert.GreaterOrEqual(t, kept, popular*9/10)
+	assert.Greater(t, kept, popular/4, "else none would")
 }
 
 func TestWhatIsReadStaysInTheWindow(t *testing.T) {
