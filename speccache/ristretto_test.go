@@ -3,7 +3,6 @@ package speccache_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"reflect"
 	"runtime"
 	"strings"
@@ -205,38 +204,6 @@ func TestBoundedAnEmptyObservationHasACost(t *testing.T) {
 	// Only what an entry costs counts, and nothing of ristretto's own.
 	speccache.Settle(c)
 	assert.GreaterOrEqual(t, c.Stats().Entries, budget/516*63/64-4, "but for a batch on its way")
-}
-
-// What is found is read without asking anybody: ristretto has to be told, or it
-// would prefer what is asked for again and again because it is never there.
-func TestWhatIsReadOftenStaysThroughALoopThatDoesNotFit(t *testing.T) {
-	const size, popular = 4 << 10, 120
-	c, s := open(t, gets(pages(size)), config{MaxBytes: 1 << 20})
-	for i := range popular {
-		must(t, s, get(i))
-	}
-	for range 20 {
-		for i := range popular {
-			s.Lookup(get(i))
-		}
-	}
-	chance := rand.New(rand.NewPCG(1, 2))
-	for i := range 8000 {
-		for range 4 {
-			s.Lookup(get(chance.IntN(popular)))
-		}
-		must(t, s, get(fmt.Sprint("loop ", i%1000)))
-	}
-	speccache.Settle(c)
-	kept := 0
-	for i := range popular {
-		if _, reason := s.Lookup(get(i)); reason == "" {
-			kept++
-		}
-	}
-	if !raced { // see above
-		assert.Greater(t, kept, popular/4, "else none would")
-	}
 }
 
 func TestWhatIsReadStaysInTheWindow(t *testing.T) {

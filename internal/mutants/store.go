@@ -119,11 +119,6 @@ var storeMutants = []mutant{
 		tests: "WhatWasReplacedLeavesRistretto",
 	},
 	{
-		name: "what is pushed after Close is kept", file: "speccache/region.go",
-		edits: []edit{{"if r.over || offer && len(r.todo) >= maxTodo {", "if offer && len(r.todo) >= maxTodo {"}},
-		tests: "CloseAgainstEverything|AfterCloseNothingPilesUp",
-	},
-	{
 		name: "Close leaves ristretto running", file: "speccache/region.go",
 		edits: []edit{{"<-r.done\n\tr.cache.Close()", "<-r.done"}},
 		tests: "AfterCloseDoPassesThrough",
