@@ -73,6 +73,7 @@ func TestBoundedRunsAtOneHostCountTogether(t *testing.T) {
 		defer other.Close()
 		s.Observe(t.Context(), "home")
 		s.Speculate(t.Context(), get("b1"), get("a1"))
+		synctest.Wait()
 		other.Speculate(t.Context(), get("a2"), get("a3"))
 		s.Speculate(t.Context(), act("local", 1), act("local", 2), act("local", 3))
 		synctest.Wait()

@@ -3,7 +3,6 @@ package speccache_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"reflect"
 	"runtime"
 	"strings"
@@ -205,29 +204,6 @@ func TestBoundedAnEmptyObservationHasACost(t *testing.T) {
 	// Only what an entry costs counts, and nothing of ristretto's own.
 	speccache.Settle(c)
 	assert.GreaterOrEqual(t, c.Stats().Entries, budget/516*63/64-4, "but for a batch on its way")
-}
-
-func TestWhatIsReadOftenStaysThroughAScan(t *testing.T) {
-	const size, popular = 4 << 10, 40
-	c, s := open(t, gets(pages(size)), config{MaxBytes: 1 << 20})
-	for i := range popular {
-		must(t, s, get(i))
-	}
-	chance := rand.New(rand.NewPCG(1, 2))
-	for i := range 4000 { // as many one-shot pages as fill the cache 16 times
-		for range 8 {
-			must(t, s, get(chance.IntN(popular)))
-		}
-		must(t, s, get(fmt.Sprint("once ", i)))
-	}
-	speccache.Settle(c)
-	kept := 0
-	for i := range popular {
-		if _, reason := s.Lookup(get(i)); reason == "" {
-			kept++
-		}
-	}
-	assert.GreaterOrEqual(t, kept, popular*9/10)
 }
 
 func TestWhatIsReadStaysInTheWindow(t *testing.T) {

@@ -28,7 +28,7 @@ var aheadMutants = []mutant{
 			{"s := d.s\n\tif ok, limit := s.c.limiter.start(d.ctx, f); !ok {", "s := d.s\n\te, g := s.claim(f)\n\tif ok, limit := s.c.limiter.start(d.ctx, f); !ok {\n\t\ts.c.store.flights.release(f)"},
 			{"if d.known(s.claim(f)) {", "if d.known(e, g) {"},
 		},
-		tests: "AQueuedGuessIsNotJoined",
+		tests: "TwoQueuedGuesses",
 	},
 	{
 		name: "the stamp is taken before a guess waits for its permit", file: "speccache/ahead.go",
@@ -95,7 +95,7 @@ var aheadMutants = []mutant{
 	},
 	{
 		name: "what one session uses does not count for its scope", file: "speccache/limiter.go",
-		edits: []edit{{"return [...]*account{&s.account, &s.scope.account, &l.cache}", "return [...]*account{&s.account, &s.account, &l.cache}"}},
+		edits: []edit{{"return [...]*account{&s.account, &s.scope.account, &l.cache}", "return [...]*account{&s.account, new(account), &l.cache}"}},
 		tests: "WhatOneSessionUses",
 	},
 	{

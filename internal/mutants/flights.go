@@ -108,11 +108,11 @@ var flightMutants = []mutant{
 	{
 		name: "an undeclared action is looked up", file: "speccache/run.go",
 		edits: []edit{{"case actions.ReadOnly:\n\t\treturn s.read", "case actions.ReadOnly, actions.Unknown:\n\t\treturn s.read"}},
-		tests: "AZeroRuleOrNoRule",
+		tests: "TheFirstUndeclaredAction|UndeclaredActionsAreNever",
 	},
 	{
 		name: "a write is looked up", file: "speccache/run.go",
 		edits: []edit{{"case actions.ReadOnly:\n\t\treturn s.read", "case actions.ReadOnly, actions.Write:\n\t\treturn s.read"}},
-		tests: "AZeroRuleOrNoRule",
+		tests: "AWriteOfAClosedSession",
 	},
 }

@@ -135,6 +135,6 @@ var otherMutants = []mutant{
 	{
 		name: "a repetition of a tool call is a second one", file: "internal/llm/calls.go",
 		edits: []edit{{"return same && (piece.Args", "return false && same && (piece.Args"}},
-		tests: "Trap10",
+		tests: "TwoCallsAreNeverMerged",
 	},
 }

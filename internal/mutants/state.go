@@ -25,7 +25,7 @@ var stateMutants = []mutant{
 	{
 		name: "the stamp is taken at the end of a run", file: "speccache/flight.go",
 		edits: []edit{{"f.err = errAborted // if", "f.stamp = f.scope.stamp()\n\tf.err = errAborted // if"}},
-		tests: "AReadThatStartedBeforeAWrite",
+		tests: "ALateResultOfAnOlderState",
 	},
 	{
 		name: "no advance before a write", file: "speccache/version.go",
