@@ -30,5 +30,8 @@ func TestWhatIsReadOftenStaysThroughALoop(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d", hits, asked)
-	assert.Greater(t, float64(hits)/float64(asked), 0.85)
+	if !raced { // then ristretto loses what it is told: it keeps that in a sync.Pool
+		assert.Greater(t, float64(hits)/float64(asked), 0.85)
+	}
+	speccache.CheckStore(t, c)
 }
