@@ -145,8 +145,11 @@ func (c *Cache[O]) settle(ctx context.Context, f *flight[O], o O, err error) {
 	if e == nil || e.unkept || !f.stamp.quiet() || f.stamp != f.scope.stamp() || c.closed.Load() {
 		return
 	}
-	if c.store.publish(e) && f.guess != nil {
-		f.scope.ledger.add(f.guess)
+	if f.guess != nil {
+		f.scope.ledger.add(f.guess) // before it is found: who reads it is counted from then on
+	}
+	if !c.store.publish(e) && f.guess != nil {
+		f.scope.ledger.withdraw(f.guess)
 	}
 	if c.closed.Load() { // meanwhile: a target's own run is not waited for
 		c.store.drop(e, dropClosed)

@@ -47,9 +47,10 @@ type guess struct {
 // after the one that the draft saw is not over.
 func (g *guess) expected() bool { return g.step+1 >= g.steps.Load() }
 
-// A ledger lists the runs ahead of a scope that can be found and whose first
-// reading is not in the statistics yet. Counting it costs more than a lookup
-// may: readers leave their name, and the ledger is settled by who has time.
+// A ledger lists the runs ahead of a scope that can be found, or are about to
+// be, and whose first reading is not in the statistics yet. Counting it costs
+// more than a lookup may: readers leave their name, and the ledger is settled
+// by who has time.
 type ledger struct {
 	// count counts a reading for a session.
 	count func(session uint64, g *guess)
@@ -61,13 +62,10 @@ type ledger struct {
 	full int // the length at which to settle
 }
 
-// add puts a run on the ledger that can be found by now.
+// add puts a run on the ledger that is about to be findable.
 func (l *ledger) add(g *guess) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if g.settle(l.count) { // it was quick
-		return
-	}
 	l.open = append(l.open, g)
 	g.line = len(l.open)
 	if len(l.open) >= l.full {
@@ -84,6 +82,18 @@ func (l *ledger) strike(g *guess) {
 		g.reading.take(nobody)
 		g.settle(l.count)
 	}
+	l.removeLocked(g)
+}
+
+// withdraw takes a run off the ledger that was not to be found after all. Who
+// has joined it may still be its first reader.
+func (l *ledger) withdraw(g *guess) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.removeLocked(g)
+}
+
+func (l *ledger) removeLocked(g *guess) {
 	if g.line == 0 {
 		return
 	}
