@@ -1,7 +1,7 @@
 package speccache
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -100,9 +100,9 @@ func (d *draft[O]) launch(a actions.Action, rule actions.Rule, source string, no
 	if s.c.env.Host != nil {
 		f.host = s.c.env.Host(a)
 	}
-	f.ctx, f.cancel = context.WithCancelCause(d.base)
+	f.ctx = newEndable(d.base)
 	if !d.place(f) {
-		f.cancel(errGivenUp)
+		f.ctx.end(errGivenUp)
 		return
 	}
 	s.count(cSpeculated, 1)
@@ -175,24 +175,19 @@ func (c *Cache[O]) land(f *flight[O], over *bool) {
 	c.settle(f.ctx, f, nothing, f.blame(err))
 }
 
-// blame returns the end of f's context, if that has come, for err.
+// blame returns why f was ended, if it ran ahead and was, for err.
 func (f *flight[O]) blame(err error) error {
-	if f.ctx.Err() != nil {
-		return context.Cause(f.ctx)
+	if f.ctx == nil {
+		return err
 	}
-	return err
+	return cmp.Or(f.ctx.why(), err)
 }
 
 func (c *Cache[O]) landed(f *flight[O]) {
-	f.cancel(errGivenUp)
+	f.ctx.end(errGivenUp)
 	c.limiter.end(f, f.bytes())
 	f.session.tell(f, EventLanded)
 }
-
-var (
-	errGivenUp = errors.New("speccache: the run ahead was given up")
-	errTooSlow = fmt.Errorf("speccache: the run ahead took longer than Config.AheadTimeout: %w", context.DeadlineExceeded)
-)
 
 // countEnd counts a run ahead that has ended, before anybody is served by it.
 func (s *Session[O]) countEnd(f *flight[O]) {

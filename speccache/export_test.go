@@ -16,6 +16,17 @@ func Settle[O any](c *Cache[O]) {
 	}
 }
 
+// HoldRistrettoBack stops the goroutine that fetches what is beyond the window.
+func HoldRistrettoBack[O any](c *Cache[O]) (catchUp func()) {
+	r := c.store.main
+	close(r.stop)
+	<-r.done
+	return func() {
+		r.stop, r.done = make(chan struct{}), make(chan struct{})
+		go r.run()
+	}
+}
+
 // CheckStore checks what must hold of a store at rest: the window's bytes are
 // those of its entries, and the index leads to each; whatever the index leads to is in the window, in
 // ristretto, or both have let go of it; no flight is left.

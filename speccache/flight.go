@@ -28,9 +28,8 @@ type flight[O any] struct {
 	interest atomic.Int32 // of targets: see below
 
 	// Of runs ahead.
-	host   string
-	ctx    context.Context
-	cancel context.CancelCauseFunc
+	host string
+	ctx  *endable
 
 	// Written once, before done is closed.
 	done  signal
@@ -82,15 +81,15 @@ func (f *flight[O]) giveUp() bool {
 	if !f.interest.CompareAndSwap(unjoined, givenUp) {
 		return false
 	}
-	f.cancel(errGivenUp)
+	f.ctx.end(errGivenUp)
 	return true
 }
 
 // kill cancels f although somebody may wait for it: it can't be served, or has
 // had its time.
-func (f *flight[O]) kill(why error) {
+func (f *flight[O]) kill(why *ended) {
 	f.interest.Store(givenUp)
-	f.cancel(why)
+	f.ctx.end(why)
 }
 
 // A signal is a channel that is closed, and not made before somebody waits for
@@ -134,7 +133,7 @@ func (c *Cache[O]) settle(ctx context.Context, f *flight[O], o O, err error) {
 	defer c.conclude(f)
 	if err == nil && ctx.Err() != nil {
 		// It ignored its end: what it returned may be half of something.
-		err = context.Cause(ctx)
+		err = f.blame(context.Cause(ctx))
 	}
 	if err == nil {
 		c.latency.observe(f.key.action.Name(), f.took)

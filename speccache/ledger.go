@@ -39,8 +39,9 @@ type guess struct {
 	size int64
 
 	// Guarded by ledger.mu.
-	reading *reading // the entry's, as long as it can be found
-	line    int      // of the ledger, from 1; 0 if it is not there
+	reading    *reading // the entry's, as long as it can be found
+	prev, next *guess   // in the ledger
+	listed     bool
 }
 
 // expected reports whether the target can still be about to ask: the step
@@ -57,20 +58,26 @@ type ledger struct {
 
 	// mu guards what follows. It is held for arithmetic only, and count takes
 	// the cache's mu inside it.
-	mu   sync.Mutex
-	open []*guess
-	full int // the length at which to settle
+	mu          sync.Mutex
+	first, last *guess // in order of landing
+	len         int
+	full        int // the length at which to settle
 }
 
 // add puts a run on the ledger that is about to be findable.
 func (l *ledger) add(g *guess) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.open = append(l.open, g)
-	g.line = len(l.open)
-	if len(l.open) >= l.full {
+	g.listed, g.prev = true, l.last
+	if l.last != nil {
+		l.last.next = g
+	} else {
+		l.first = g
+	}
+	l.last = g
+	if l.len++; l.len >= l.full {
 		l.settleLocked()
-		l.full = 2*len(l.open) + 16
+		l.full = 2*l.len + 16
 	}
 }
 
@@ -94,15 +101,21 @@ func (l *ledger) withdraw(g *guess) {
 }
 
 func (l *ledger) removeLocked(g *guess) {
-	if g.line == 0 {
+	if !g.listed {
 		return
 	}
-	last := len(l.open) - 1
-	l.open[last].line = g.line
-	l.open[g.line-1] = l.open[last]
-	l.open[last], g.line = nil, 0
-	l.open = l.open[:last]
-	l.tidy()
+	if g.prev != nil {
+		g.prev.next = g.next
+	} else {
+		l.first = g.next
+	}
+	if g.next != nil {
+		g.next.prev = g.prev
+	} else {
+		l.last = g.prev
+	}
+	g.prev, g.next, g.listed = nil, nil, false
+	l.len--
 }
 
 func (l *ledger) settle() {
@@ -112,23 +125,12 @@ func (l *ledger) settle() {
 }
 
 func (l *ledger) settleLocked() {
-	kept := l.open[:0]
-	for _, g := range l.open {
-		g.line = 0
-		if !g.settle(l.count) {
-			kept = append(kept, g)
-			g.line = len(kept)
+	for g := l.first; g != nil; {
+		next := g.next
+		if g.settle(l.count) {
+			l.removeLocked(g)
 		}
-	}
-	clear(l.open[len(kept):])
-	l.open = kept
-	l.tidy()
-}
-
-// tidy lets go of the list when there is nothing in it: most scopes are idle.
-func (l *ledger) tidy() {
-	if len(l.open) == 0 {
-		l.open, l.full = nil, 0
+		g = next
 	}
 }
 

@@ -22,33 +22,29 @@ type region[O any] struct {
 	stop, done chan struct{}
 
 	// mu guards what follows, for as long as it takes to append.
-	mu    sync.Mutex
-	todo  []task[O]
-	bytes int64 // of the entries in todo
-	batch int64 // so many are enough to wake the goroutine
-	over  bool
+	mu   sync.Mutex
+	todo []task[O]
+	over bool
 
 	// Of the goroutine alone.
-	dirty   bool // something was mutated, and not waited for
-	offered int  // since the last check
+	due     []chan<- struct{} // checks
+	dirty   bool              // something was mutated, and not waited for
+	offered int               // since the last check
 }
 
-// A task is to keep an entry that has left the window, or to let go of one that
-// was replaced, or else to check.
+// A task is to let go of an entry that was replaced, or else to check.
 type task[O any] struct {
-	entry    *entry[O]
-	replaced bool
+	replaced *entry[O]
 	checked  chan<- struct{}
 }
 
-// Entries are offered in batches, of so many or less if they are large: to wake
-// a goroutine costs as much as a dozen offers. What waits can still be found.
-// maxTodo is how many may wait if the goroutine is behind; then they are
-// dropped.
+// What is beyond the window is fetched in batches, of so many or less if they
+// are large: to wake a goroutine costs as much as a dozen offers. If the
+// goroutine is behind, maxBeyond may wait, and as many bytes as the window has.
 const (
 	batchLen   = 64
 	batchShare = 64 // of all bytes, one part in so many
-	maxTodo    = 4096
+	maxBeyond  = 1024
 )
 
 // checkEvery is after how many offers region and index are compared.
@@ -62,7 +58,7 @@ const (
 	countersPer = 40
 )
 
-func newRegion[O any](s *store[O], maxBytes, batch int64) (*region[O], error) {
+func newRegion[O any](s *store[O], maxBytes int64) (*region[O], error) {
 	cache, err := ristretto.NewCache(&ristretto.Config[uint64, *entry[O]]{
 		NumCounters:        max(1024, countersPer*maxBytes/meanSize),
 		MaxCost:            maxBytes,
@@ -78,35 +74,35 @@ func newRegion[O any](s *store[O], maxBytes, batch int64) (*region[O], error) {
 		return nil, fmt.Errorf("speccache: main region: %w", err)
 	}
 	r := &region[O]{
-		store: s, cache: cache, batch: batch,
+		store: s, cache: cache,
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	go r.run()
 	return r, nil
 }
 
-// push hands a task to the goroutine. It never waits, and reports false if an
-// entry can't be kept.
+// push hands a task to the goroutine, unless that has ended. It never waits.
 func (r *region[O]) push(t task[O]) bool {
 	r.mu.Lock()
-	offer := t.entry != nil && !t.replaced
-	if r.over || offer && len(r.todo) >= maxTodo {
+	if r.over {
 		r.mu.Unlock()
 		return false
 	}
 	r.todo = append(r.todo, t)
-	if offer {
-		r.bytes += t.entry.size
-	}
-	due := t.entry == nil || len(r.todo) >= batchLen || r.bytes >= r.batch
+	due := t.checked != nil || len(r.todo) >= batchLen
 	r.mu.Unlock()
 	if due {
-		select {
-		case r.wake <- struct{}{}:
-		default: // it will see this one, too
-		}
+		r.nudge()
 	}
 	return true
+}
+
+// nudge wakes the goroutine.
+func (r *region[O]) nudge() {
+	select {
+	case r.wake <- struct{}{}:
+	default: // it will see to this, too
+	}
 }
 
 // sample notes that a session has read something, its n-th note. Ristretto is
@@ -126,27 +122,33 @@ func (r *region[O]) run() {
 			return
 		case <-r.wake:
 		}
-		r.mu.Lock()
-		list := r.todo
-		r.todo, r.bytes = nil, 0
-		r.mu.Unlock()
 		r.tell()
-		for _, t := range list {
-			r.do(t)
+		for e := r.next(); e != nil; e = r.next() {
+			r.offer(e)
 		}
+		for _, checked := range r.due {
+			r.check()
+			close(checked)
+		}
+		r.due = nil
 	}
 }
 
-func (r *region[O]) do(t task[O]) {
-	switch {
-	case t.entry == nil:
-		r.check()
-		close(t.checked)
-	case t.replaced:
-		r.remove(t.entry)
-	default:
-		r.offer(t.entry)
+// next does what there is to do, and fetches an entry from the window: what was
+// replaced makes room for it.
+func (r *region[O]) next() *entry[O] {
+	r.mu.Lock()
+	list := r.todo
+	r.todo = nil
+	r.mu.Unlock()
+	for _, t := range list {
+		if t.checked != nil {
+			r.due = append(r.due, t.checked)
+		} else {
+			r.remove(t.replaced)
+		}
 	}
+	return r.store.window.fetch()
 }
 
 // tell tells ristretto what was read.

@@ -504,10 +504,17 @@ func TestGuessesWhoseTimeHasPassedMakeRoomInTheWindow(t *testing.T) {
 	for i := range 6 {
 		must(t, s, get(i))
 	}
+	speccache.Settle(c)
 	for i := range 6 {
 		assert.True(t, speccache.InWindow(c, s, get(i)), "%d", i)
 	}
-	assert.False(t, speccache.InWindow(c, s, many(1)[0]))
+	gone := 0
+	for _, a := range many(6) {
+		if !speccache.InWindow(c, s, a) {
+			gone++
+		}
+	}
+	assert.GreaterOrEqual(t, gone, 3, "there is room for eight")
 }
 
 // What was replaced must not take up ristretto's bytes until its successor

@@ -84,7 +84,7 @@ func (s *Session[O]) begin(asked time.Duration) *call[O] {
 // nextStep stops the drafts about the present step. mu is held.
 func (s *Session[O]) nextStep() {
 	for _, d := range s.drafts {
-		d.stop(nil)
+		d.ctx.end(errActed)
 	}
 	clear(s.drafts)
 	s.drafts = s.drafts[:0]
@@ -263,7 +263,7 @@ func (s *Session[O]) stopDrafts() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, d := range s.drafts {
-		d.stop(nil)
+		d.ctx.end(errActed)
 	}
 	clear(s.drafts)
 	s.drafts = s.drafts[:0]

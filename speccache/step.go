@@ -24,8 +24,7 @@ type draft[O any] struct {
 
 	predicted bool // by the predictor, not by Speculate
 
-	ctx  context.Context // ends when the target acts: guesses are about the past then
-	stop context.CancelCauseFunc
+	ctx  *endable        // ends when the target acts: guesses are about the past then
 	end  time.Duration   // on the cache's clock
 	base context.Context // the caller's values and no end, for the runs
 
@@ -105,7 +104,7 @@ func (s *Session[O]) newDraft(ctx context.Context, state actions.State[O], topN 
 	d.seen = d.few[:0]
 	call := actions.Call{Scope: s.scope.name, Session: s.id, Ahead: true}
 	d.base = actions.WithCall(context.WithoutCancel(ctx), call)
-	d.ctx, d.stop = context.WithCancelCause(d.base)
+	d.ctx = newEndable(d.base)
 	return d
 }
 
@@ -131,7 +130,7 @@ func (d *draft[O]) start() bool {
 	}
 	s.mu.Unlock()
 	if !current {
-		d.stop(nil)
+		d.ctx.end(errActed)
 		return false
 	}
 	if !s.c.spawn(d.drive) {
@@ -165,11 +164,9 @@ func (s *Session[O]) endDrafts() {
 			s.watchDrafts(left)
 			return
 		}
-		d.stop(errDraftTooSlow)
+		d.ctx.end(errDraftTooSlow)
 	}
 }
-
-var errDraftTooSlow = fmt.Errorf("speccache: the draft took longer than Config.AheadTimeout: %w", context.DeadlineExceeded)
 
 // drive is the draft's goroutine. It ends when the last run has.
 func (d *draft[O]) drive() {
@@ -183,7 +180,7 @@ func (d *draft[O]) drive() {
 
 // conclude says how the guessing went, before the runs have ended.
 func (d *draft[O]) conclude(err error, took time.Duration) {
-	slow := context.Cause(d.ctx) == errDraftTooSlow
+	slow := d.ctx.cause.Load() == errDraftTooSlow
 	if slow {
 		err = errDraftTooSlow
 	}
@@ -213,7 +210,7 @@ func (d *draft[O]) emit(err error, class string, took time.Duration) {
 // leave says that the predictor has returned, and starts the draft that had to
 // wait for that.
 func (d *draft[O]) leave() {
-	d.stop(nil)
+	d.ctx.end(errActed)
 	s := d.s
 	s.mu.Lock()
 	if i := slices.Index(s.drafts, d); i >= 0 {

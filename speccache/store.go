@@ -115,9 +115,9 @@ const windowShare = 8
 
 func newStore[O any](maxBytes int64) (s *store[O], err error) {
 	s = &store[O]{index: newIndex[O]()}
-	batch := maxBytes / batchShare
-	s.window.max = max(1, maxBytes/windowShare-batch)
-	s.main, err = newRegion(s, max(1, maxBytes-s.window.max-batch), batch)
+	s.window.batch = maxBytes / batchShare
+	s.window.max = max(1, maxBytes/windowShare-s.window.batch)
+	s.main, err = newRegion(s, max(1, maxBytes-s.window.max-s.window.batch))
 	return s, err
 }
 
@@ -202,14 +202,15 @@ func (s *store[O]) publish(e *entry[O]) bool {
 		replaced.replaced.Store(true)
 		replaced.gone()
 	}
-	left, again := s.window.add(e, replaced)
-	for _, old := range left {
-		if !s.main.push(task[O]{entry: old}) {
+	due, again := s.window.add(e, replaced)
+	if again {
+		s.main.push(task[O]{replaced: replaced})
+	}
+	if due {
+		s.main.nudge()
+		for old := s.window.shed(); old != nil; old = s.window.shed() {
 			s.drop(old, dropBusy)
 		}
-	}
-	if again {
-		s.main.push(task[O]{entry: replaced, replaced: true})
 	}
 	return true
 }

@@ -101,6 +101,24 @@ func TestGuessesWhoseTimeHasPassedLeaveTheWindowFirst(t *testing.T) {
 	}
 }
 
+func TestTheWindowIsBoundedWhileRistrettoIsBehind(t *testing.T) {
+	const size, window = 10 << 10, 80 * 10 << 10 / 8
+	c, s := open(t, gets(pages(size)), config{MaxBytes: 8 * window})
+	catchUp := speccache.HoldRistrettoBack(c)
+	var most int64
+	for i := range 2000 {
+		must(t, s, get(i))
+		most = max(most, c.Stats().WindowBytes)
+	}
+	assert.Less(t, most, int64(1100*size), "a thousand may wait")
+	assert.LessOrEqual(t, c.Stats().WindowBytes, int64(2*window))
+	assert.NotZero(t, c.Stats().Drops.Busy)
+	assert.Equal(t, speccache.Hit, must(t, s, get(1999)).Outcome)
+	catchUp()
+	speccache.CheckStore(t, c)
+	assert.LessOrEqual(t, c.Stats().WindowBytes, int64(window))
+}
+
 func TestAGuessThatWasReadIsNoLongerHeldBack(t *testing.T) {
 	const size = 10 << 10
 	c, s := open(t, gets(pages(size)), config{MaxBytes: 40 * size})
@@ -111,6 +129,7 @@ func TestAGuessThatWasReadIsNoLongerHeldBack(t *testing.T) {
 	s.Lookup(get("read"))
 	for i := range 22 { // twice what the window holds, less than would fill ristretto
 		must(t, other, get(i))
+		speccache.Settle(c)
 	}
 	assert.False(t, speccache.InWindow(c, s, get("read")))
 	assert.True(t, speccache.InWindow(c, s, get("unread")))

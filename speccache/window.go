@@ -5,13 +5,20 @@ import "sync"
 // A window holds what is recent. A result is safe in it until the target has
 // had the chance to read it: what leaves first is what has been read or was
 // asked for, oldest first; unread guesses of the current step leave last.
+//
+// What is there beyond max is still found. It waits for the main region's
+// goroutine to fetch it: choosing it means to look at what was used long ago,
+// which the CPU has forgotten, and costs more than all else that is done to keep
+// an observation.
 type window[O any] struct {
-	max int64
+	max   int64
+	batch int64 // so many bytes beyond max are worth waking somebody
 
-	// mu guards the queues, bytes, and the field place of every entry. It is
-	// held for list operations only, and taken inside no other lock.
+	// mu guards what follows and the field place of every entry. It is held for
+	// list operations only, and taken inside no other lock.
 	mu     sync.Mutex
 	bytes  int64
+	beyond int // entries that came since there is something beyond max
 	unread queue[O]
 	recent queue[O]
 }
@@ -57,9 +64,9 @@ func (q *queue[O]) remove(e *entry[O]) {
 }
 
 // add puts e into the window and takes old out of it, which e replaces and
-// which may be nil. It returns what had to leave to make room, and whether old
-// had left before.
-func (w *window[O]) add(e, old *entry[O]) (left []*entry[O], oldLeft bool) {
+// which may be nil. It reports whether what is beyond max should be fetched now,
+// and whether old had left before.
+func (w *window[O]) add(e, old *entry[O]) (due, oldLeft bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if old != nil {
@@ -67,7 +74,7 @@ func (w *window[O]) add(e, old *entry[O]) (left []*entry[O], oldLeft bool) {
 		w.unlink(old)
 	}
 	if e.place.left { // replaced by a still newer one meanwhile
-		return nil, oldLeft
+		return false, oldLeft
 	}
 	if e.reading.open() {
 		w.unread.push(e)
@@ -75,10 +82,32 @@ func (w *window[O]) add(e, old *entry[O]) (left []*entry[O], oldLeft bool) {
 		w.recent.push(e)
 	}
 	w.bytes += e.size
-	for w.bytes > w.max {
-		left = append(left, w.pop())
+	if w.bytes > w.max {
+		w.beyond++
 	}
-	return left, oldLeft
+	return w.beyond >= batchLen || w.bytes > w.max+w.batch, oldLeft
+}
+
+// fetch takes out the entry whose turn it is, if there is something beyond max.
+func (w *window[O]) fetch() *entry[O] {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.bytes <= w.max {
+		w.beyond = 0
+		return nil
+	}
+	return w.pop()
+}
+
+// shed is fetch for who may not wait until others fetch: it takes out what is
+// far too much.
+func (w *window[O]) shed() *entry[O] {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.beyond < maxBeyond || w.bytes <= 2*w.max {
+		return nil
+	}
+	return w.pop()
 }
 
 // pop takes out the entry whose turn it is. Readers only leave a mark: what was

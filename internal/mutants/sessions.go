@@ -4,7 +4,7 @@ package main
 var sessionMutants = []mutant{
 	{
 		name: "the target's next step does not stop the draft", file: "speccache/session.go",
-		edits: []edit{{"\t\td.stop(nil)\n\t}\n\tclear(s.drafts)\n\ts.drafts = s.drafts[:0]\n\tif s.waiting", "\t\t_ = d\n\t}\n\tif s.waiting"}},
+		edits: []edit{{"\t\td.ctx.end(errActed)\n\t}\n\tclear(s.drafts)\n\ts.drafts = s.drafts[:0]\n\tif s.waiting", "\t\t_ = d\n\t}\n\tif s.waiting"}},
 		tests: "TheDraftIsStopped",
 	},
 	{
@@ -109,7 +109,7 @@ var sessionMutants = []mutant{
 	},
 	{
 		name: "a draft has no end", file: "speccache/step.go",
-		edits: []edit{{"d.stop(errDraftTooSlow)", ""}},
+		edits: []edit{{"d.ctx.end(errDraftTooSlow)", ""}},
 		tests: "APredictorThatIsOutOfTime",
 	},
 	{

@@ -69,7 +69,7 @@ var storeMutants = []mutant{
 	},
 	{
 		name: "the window has no bound", file: "speccache/window.go",
-		edits: []edit{{"for w.bytes > w.max {", "for w.bytes > 4*w.max {"}},
+		edits: []edit{{"if w.bytes <= w.max {", "if w.bytes <= 4*w.max {"}},
 		tests: "StaysWithinItsBytes",
 	},
 	{
@@ -124,9 +124,14 @@ var storeMutants = []mutant{
 		tests: "AfterCloseDoPassesThrough",
 	},
 	{
-		name: "what waits for ristretto is never offered", file: "speccache/region.go",
-		edits: []edit{{"len(r.todo) >= batchLen || r.bytes >= r.batch", "false"}},
-		tests: "BigObservations",
+		name: "what is beyond the window is never fetched", file: "speccache/window.go",
+		edits: []edit{{"return w.beyond >= batchLen || w.bytes > w.max+w.batch, oldLeft", "return false, oldLeft"}},
+		tests: "WhileRistrettoIsBehind",
+	},
+	{
+		name: "the window grows while ristretto is behind", file: "speccache/window.go",
+		edits: []edit{{"if w.beyond < maxBeyond || w.bytes <= 2*w.max {", "if true {"}},
+		tests: "WhileRistrettoIsBehind",
 	},
 	{
 		name: "an index that grows loses entries", file: "speccache/index.go",
