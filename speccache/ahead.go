@@ -96,7 +96,8 @@ func (d *draft[O]) known(e *entry[O], f *flight[O]) bool {
 func (d *draft[O]) launch(a actions.Action, rule actions.Rule, source string, now time.Duration) {
 	s := d.s
 	f := s.newFlight(s.keyOf(a, rule), rule, now)
-	f.guess = &guess{source: clip(source, maxSource), rank: d.rank, step: d.step, steps: s.begun}
+	room := &guessed[O]{guess: guess{source: clip(source, maxSource), rank: d.rank, step: d.step, steps: s.begun}}
+	f.guess, f.room = &room.guess, &room.entry
 	if s.c.env.Host != nil {
 		f.host = s.c.env.Host(a)
 	}

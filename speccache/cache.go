@@ -32,8 +32,7 @@ type Cache[O any] struct {
 	// the sessions that are counted. No user code runs under it.
 	mu       sync.Mutex
 	closed   atomic.Bool
-	work     sync.WaitGroup // what runs on the cache's goroutines
-	workers  workers
+	workers  workers // what runs on the cache's goroutines
 	sessions map[uint64]*Session[O]
 	past     counts // of sessions that are over
 	failures failures
@@ -201,7 +200,7 @@ func (c *Cache[O]) Close() error {
 			s.stopDrafts()
 		}
 		c.killAhead(func(*flight[O]) bool { return true })
-		c.work.Wait()
+		c.workers.busy.Wait()
 		c.workers.close()
 		c.limiter.close()
 		c.store.main.close()
@@ -221,12 +220,9 @@ func (c *Cache[O]) spawn(run func()) bool {
 		c.mu.Unlock()
 		return false
 	}
-	c.work.Add(1)
+	c.workers.busy.Add(1)
 	c.mu.Unlock()
-	c.workers.run(func() {
-		defer c.work.Done()
-		run()
-	})
+	c.workers.run(run)
 	return true
 }
 

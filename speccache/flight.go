@@ -22,7 +22,8 @@ type flight[O any] struct {
 	session *Session[O]
 	rule    actions.Rule
 	stamp   stamp
-	guess   *guess // nil for a target's own run
+	guess   *guess    // nil for a target's own run
+	room    *entry[O] // for what a run ahead brings
 	started time.Duration
 
 	interest atomic.Int32 // of targets: see below
@@ -167,10 +168,11 @@ func (c *Cache[O]) conclude(f *flight[O]) {
 // makeEntry asks the environment what it knows about an observation. What
 // panics there is not kept; the target has its observation all the same.
 func (c *Cache[O]) makeEntry(f *flight[O], o O) (e *entry[O], err error) {
-	e = &entry[O]{
-		key: f.key, stamp: f.stamp, scope: f.scope,
-		born: f.started, session: f.session.id, guess: f.guess,
+	if e = f.room; e == nil {
+		e = &entry[O]{}
 	}
+	e.key, e.stamp, e.scope = f.key, f.stamp, f.scope
+	e.born, e.session, e.guess = f.started, f.session.id, f.guess
 	life := lifeOf(f.rule)
 	defer func() {
 		if r := recover(); r != nil {

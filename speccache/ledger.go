@@ -42,6 +42,8 @@ type guess struct {
 	reading    *reading // the entry's, as long as it can be found
 	prev, next *guess   // in the ledger
 	listed     bool
+
+	_ [40]byte // to 128 bytes, as entry to its own multiple of 64
 }
 
 // expected reports whether the target can still be about to ask: the step
@@ -50,8 +52,8 @@ func (g *guess) expected() bool { return g.step+1 >= g.steps.Load() }
 
 // A ledger lists the runs ahead of a scope that can be found, or are about to
 // be, and whose first reading is not in the statistics yet. Counting it costs
-// more than a lookup may: readers leave their name, and the ledger is settled
-// by who has time.
+// more than a lookup may: readers leave their name, and it is done when somebody
+// wants to know, a session ends or the entry can't be found any more.
 type ledger struct {
 	// count counts a reading for a session.
 	count func(session uint64, g *guess)
@@ -60,8 +62,6 @@ type ledger struct {
 	// the cache's mu inside it.
 	mu          sync.Mutex
 	first, last *guess // in order of landing
-	len         int
-	full        int // the length at which to settle
 }
 
 // add puts a run on the ledger that is about to be findable.
@@ -75,10 +75,6 @@ func (l *ledger) add(g *guess) {
 		l.first = g
 	}
 	l.last = g
-	if l.len++; l.len >= l.full {
-		l.settleLocked()
-		l.full = 2*l.len + 16
-	}
 }
 
 // strike settles one run that can't be found any more.
@@ -115,16 +111,12 @@ func (l *ledger) removeLocked(g *guess) {
 		l.last = g.prev
 	}
 	g.prev, g.next, g.listed = nil, nil, false
-	l.len--
 }
 
+// settle counts what was read.
 func (l *ledger) settle() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.settleLocked()
-}
-
-func (l *ledger) settleLocked() {
 	for g := l.first; g != nil; {
 		next := g.next
 		if g.settle(l.count) {

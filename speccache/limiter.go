@@ -68,11 +68,11 @@ func (l *limiter[O]) accounts(s *Session[O]) [3]*account {
 }
 
 // take takes n of a resource from all accounts, or from none if one has less
-// left. mu is held.
+// left, or nothing. mu is held.
 func (l *limiter[O]) take(s *Session[O], r resource, n int64) *limitReached {
 	accounts := l.accounts(s)
 	for i, a := range accounts {
-		if most := l.limits[i].max.of(r); a.used[r] > most-n {
+		if most := l.limits[i].max.of(r); a.used[r] > most-max(n, 1) {
 			first := !a.told[r]
 			a.told[r] = true
 			return &limitReached{l.limits[i], r, first}
@@ -85,13 +85,7 @@ func (l *limiter[O]) take(s *Session[O], r resource, n int64) *limitReached {
 }
 
 // left fails if nothing is left of a resource. mu is held.
-func (l *limiter[O]) left(s *Session[O], r resource) *limitReached {
-	reached := l.take(s, r, 1)
-	if reached == nil {
-		l.spend(s, r, -1)
-	}
-	return reached
-}
+func (l *limiter[O]) left(s *Session[O], r resource) *limitReached { return l.take(s, r, 0) }
 
 // spend counts what can't be refused any more, up to what a counter holds. mu
 // is held.

@@ -44,7 +44,7 @@ type task[O any] struct {
 const (
 	batchLen   = 64
 	batchShare = 64 // of all bytes, one part in so many
-	maxBeyond  = 1024
+	maxBeyond  = 4096
 )
 
 // checkEvery is after how many offers region and index are compared.

@@ -24,9 +24,9 @@ type draft[O any] struct {
 
 	predicted bool // by the predictor, not by Speculate
 
-	ctx  *endable        // ends when the target acts: guesses are about the past then
-	end  time.Duration   // on the cache's clock
-	base context.Context // the caller's values and no end, for the runs
+	ctx   *endable        // ends when the target acts: guesses are about the past then
+	began time.Duration   // on the cache's clock
+	base  context.Context // the caller's values and no end, for the runs
 
 	// Of the driver's goroutine alone.
 	runs   errgroup.Group
@@ -120,7 +120,7 @@ func (d *draft[O]) start() bool {
 	}
 	if current {
 		s.drafts = append(s.drafts, d)
-		d.end = s.c.now() + s.c.cfg.AheadTimeout
+		d.began = s.c.now()
 		s.watchDrafts(s.c.cfg.AheadTimeout)
 		s.refs++
 		if d.predicted {
@@ -160,7 +160,7 @@ func (s *Session[O]) endDrafts() {
 	defer s.mu.Unlock()
 	s.timed = false
 	for _, d := range s.drafts { // oldest first
-		if left := d.end - s.c.now(); left > 0 {
+		if left := d.began + s.c.cfg.AheadTimeout - s.c.now(); left > 0 {
 			s.watchDrafts(left)
 			return
 		}
@@ -172,14 +172,13 @@ func (s *Session[O]) endDrafts() {
 func (d *draft[O]) drive() {
 	defer d.s.release()
 	defer d.runs.Wait()
-	began := d.s.c.now()
 	err := errAborted
-	defer func() { d.conclude(err, d.s.since(began)) }() // also if the predictor calls Goexit
+	defer func() { d.conclude(err) }() // also if the predictor calls Goexit
 	err = d.guess()
 }
 
 // conclude says how the guessing went, before the runs have ended.
-func (d *draft[O]) conclude(err error, took time.Duration) {
+func (d *draft[O]) conclude(err error) {
 	slow := d.ctx.cause.Load() == errDraftTooSlow
 	if slow {
 		err = errDraftTooSlow
@@ -199,12 +198,12 @@ func (d *draft[O]) conclude(err error, took time.Duration) {
 		s.count(cDraftsEmpty, 1)
 	}
 	if s.c.events != nil {
-		d.emit(err, class, took)
+		d.emit(err, class)
 	}
 }
 
-func (d *draft[O]) emit(err error, class string, took time.Duration) {
-	d.s.emit(Event{Kind: EventDraft, Took: took, Err: d.s.c.errText(err), Usage: d.usage, Class: class})
+func (d *draft[O]) emit(err error, class string) {
+	d.s.emit(Event{Kind: EventDraft, Took: d.s.since(d.began), Err: d.s.c.errText(err), Usage: d.usage, Class: class})
 }
 
 // leave says that the predictor has returned, and starts the draft that had to

@@ -53,6 +53,14 @@ type entry[O any] struct {
 	_ [8]byte // to 192 bytes, if O is a pointer or a string: a multiple of 64
 }
 
+// guessed is an entry of a run ahead with its guess. It is made before the run,
+// whose goroutine has a small stack: there, to allocate might mean to let that
+// grow.
+type guessed[O any] struct {
+	entry entry[O]
+	guess guess
+}
+
 // entryCost is what an entry holds beside its observation: itself and its
 // places in index and lists.
 const entryCost = 512

@@ -8,7 +8,8 @@ import "sync"
 type workers struct {
 	idle chan func() // received from by workers that wait; closed by close
 
-	all sync.WaitGroup
+	busy sync.WaitGroup // functions: who calls run has added it
+	all  sync.WaitGroup // goroutines
 
 	mu      sync.Mutex // guards what follows
 	waiting int
@@ -33,9 +34,14 @@ func (w *workers) run(do func()) {
 func (w *workers) work(do func()) {
 	defer w.all.Done()
 	for do != nil {
-		do()
+		w.do(do)
 		do = w.wait()
 	}
+}
+
+func (w *workers) do(do func()) {
+	defer w.busy.Done()
+	do()
 }
 
 // wait returns the next function, or nil if there are others to wait for it.

@@ -34,7 +34,7 @@ var sessionMutants = []mutant{
 	},
 	{
 		name: "Close does not wait", file: "speccache/cache.go",
-		edits: []edit{{"c.work.Wait()\n", ""}, {"c.workers.close()\n", ""}},
+		edits: []edit{{"c.workers.busy.Wait()\n", ""}, {"c.workers.close()\n", ""}},
 		tests: "CloseWaitsForExecutors",
 	},
 	{
@@ -44,7 +44,7 @@ var sessionMutants = []mutant{
 	},
 	{
 		name: "goroutines start after Close", file: "speccache/cache.go",
-		edits: []edit{{"if c.closed.Load() {\n\t\tc.mu.Unlock()\n\t\treturn false\n\t}\n\tc.work.Add(1)", "c.work.Add(1)"}},
+		edits: []edit{{"if c.closed.Load() {\n\t\tc.mu.Unlock()\n\t\treturn false\n\t}\n\tc.workers.busy.Add(1)", "c.workers.busy.Add(1)"}},
 		tests: "NothingIsStartedAfterClose",
 	},
 	{
