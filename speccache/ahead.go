@@ -24,7 +24,7 @@ func (d *draft[O]) consider(p *actions.Prediction) {
 }
 
 // admit resolves a guess and asks rules, policy and the cache about it.
-func (d *draft[O]) admit(p *actions.Prediction, now time.Duration) (a actions.Action, rule actions.Rule, ok bool) {
+func (d *draft[O]) admit(p *actions.Prediction, now time.Duration) (a actions.Action, rule *tool, ok bool) {
 	s := d.s
 	a = p.Action
 	if s.c.env.Resolve != nil {
@@ -42,7 +42,7 @@ func (d *draft[O]) admit(p *actions.Prediction, now time.Duration) (a actions.Ac
 	}
 	d.seen = append(d.seen, a)
 	s.count(cGuesses, 1)
-	rule = s.c.env.Rules[a.Name()]
+	rule = s.c.tools.of(a)
 	if rule.Effect != actions.ReadOnly || !rule.Ahead {
 		name := a.Name()
 		d.refuse(p, cUndeclaredGuesses, ErrNotAhead, func(t *trouble) { t.notAhead = name })
@@ -93,7 +93,7 @@ func (d *draft[O]) known(e *entry[O], f *flight[O]) bool {
 
 // launch starts a guess: first there must be room for it, then it claims its
 // key, then it goes.
-func (d *draft[O]) launch(a actions.Action, rule actions.Rule, source string, now time.Duration) {
+func (d *draft[O]) launch(a actions.Action, rule *tool, source string, now time.Duration) {
 	s := d.s
 	f := s.newFlight(s.keyOf(a, rule), rule, now)
 	room := &guessed[O]{guess: guess{source: clip(source, maxSource), rank: d.rank, step: d.step, steps: s.begun}}
@@ -101,7 +101,7 @@ func (d *draft[O]) launch(a actions.Action, rule actions.Rule, source string, no
 	if s.c.env.Host != nil {
 		f.host = s.c.env.Host(a)
 	}
-	f.ctx = newEndable(d.base)
+	f.ctx = &endable{Context: d.base}
 	if !d.place(f) {
 		f.ctx.end(errGivenUp)
 		return
@@ -120,7 +120,7 @@ func (d *draft[O]) launch(a actions.Action, rule actions.Rule, source string, no
 // place takes the room that f needs, and its key.
 func (d *draft[O]) place(f *flight[O]) bool {
 	s := d.s
-	if ok, limit := s.c.limiter.start(d.ctx, f); !ok {
+	if ok, limit := s.c.limiter.start(&d.ctx, f); !ok {
 		if !s.reached(limit) {
 			s.count(cCrowdedGuesses, 1)
 		}

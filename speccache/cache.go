@@ -23,7 +23,7 @@ type Cache[O any] struct {
 	scopes  *scopes
 	store   *store[O]
 	limiter *limiter[O]
-	latency latencies
+	tools   tools
 	events  *events // nil without a hook
 
 	lastSession atomic.Uint64
@@ -43,11 +43,11 @@ type Cache[O any] struct {
 // New makes a cache for an environment. It returns an error if a rule
 // contradicts itself or a limit is negative.
 func New[O any](env actions.Environment[O], cfg Config[O]) (*Cache[O], error) {
-	env, err := checked(env)
-	if err != nil {
+	if err := check(env); err != nil {
 		return nil, err
 	}
-	if cfg, err = cfg.withDefaults(); err != nil {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
 		return nil, err
 	}
 	store, err := newStore[O](cfg.MaxBytes)
@@ -59,6 +59,7 @@ func New[O any](env actions.Environment[O], cfg Config[O]) (*Cache[O], error) {
 		cfg:      cfg,
 		clock:    clock{base: time.Now()},
 		plain:    env.Resolve == nil && env.Clone == nil,
+		tools:    newTools(env.Rules),
 		store:    store,
 		events:   newEvents(cfg.OnEvent),
 		sessions: map[uint64]*Session[O]{},

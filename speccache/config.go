@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"time"
 
 	"github.com/speccache/speccache-go/actions"
@@ -157,17 +156,15 @@ func setDefault[N ~int | ~int64](name string, field *N, value N) error {
 	return nil
 }
 
-// checked returns env with rules that nobody else can change, or an error
-// that says what is wrong with it.
-func checked[O any](env actions.Environment[O]) (actions.Environment[O], error) {
+// check says what is wrong with an environment.
+func check[O any](env actions.Environment[O]) error {
 	if env.Do == nil {
-		return env, errors.New("speccache: Environment.Do is nil: there is nothing to run actions with")
+		return errors.New("speccache: Environment.Do is nil: there is nothing to run actions with")
 	}
 	for name, rule := range env.Rules {
 		if err := rule.Validate(); err != nil {
-			return env, fmt.Errorf("speccache: rule for action %q: %w", name, err)
+			return fmt.Errorf("speccache: rule for action %q: %w", name, err)
 		}
 	}
-	env.Rules = maps.Clone(env.Rules)
-	return env, nil
+	return nil
 }

@@ -22,8 +22,6 @@ type endable struct {
 	after map[*func()]struct{}
 }
 
-func newEndable(values context.Context) *endable { return &endable{Context: values} }
-
 // end ends the context, unless it has ended.
 func (c *endable) end(why *ended) {
 	if !c.cause.CompareAndSwap(nil, why) {

@@ -20,7 +20,7 @@ type flight[O any] struct {
 	key     key
 	scope   *scope
 	session *Session[O]
-	rule    actions.Rule
+	rule    *tool
 	stamp   stamp
 	guess   *guess    // nil for a target's own run
 	room    *entry[O] // for what a run ahead brings
@@ -137,7 +137,7 @@ func (c *Cache[O]) settle(ctx context.Context, f *flight[O], o O, err error) {
 		err = f.blame(context.Cause(ctx))
 	}
 	if err == nil {
-		c.latency.observe(f.key.action.Name(), f.took)
+		f.rule.latency.observe(f.took)
 		f.entry, err = c.makeEntry(f, o)
 	}
 	f.err = err
@@ -201,7 +201,7 @@ func (c *Cache[O]) makeEntry(f *flight[O], o O) (e *entry[O], err error) {
 }
 
 // lifeOf is how long what an action brings may be served.
-func lifeOf(rule actions.Rule) time.Duration { return cmp.Or(rule.MaxAge, actions.DefaultMaxAge) }
+func lifeOf(rule *tool) time.Duration { return cmp.Or(rule.MaxAge, actions.DefaultMaxAge) }
 
 // unsized is what an observation is taken to hold if nobody says.
 const unsized = 16 << 10
@@ -332,7 +332,7 @@ func (s *Session[O]) usable(f *flight[O]) bool {
 // patience is how long a target waits for f: what the action takes in 95 of
 // 100 runs, less the time that f has had.
 func (c *Cache[O]) patience(f *flight[O]) time.Duration {
-	p95, known := c.latency.p95(f.key.action.Name())
+	p95, known := f.rule.latency.p95()
 	if !known {
 		return time.Second
 	}

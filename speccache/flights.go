@@ -1,6 +1,9 @@
 package speccache
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // flights are the runs that are claimed, by the hash of their key. There are
 // few at one time, they come and go, and only misses look: maps under locks do,
@@ -11,6 +14,7 @@ type flightShard[O any] struct {
 	// mu makes a claim one step. Under it the index is read.
 	mu     sync.Mutex
 	flying map[uint64]*flight[O]
+	some   atomic.Bool // flying is not empty: mostly, there is no need to look
 }
 
 func (s *flights[O]) of(hash uint64) *flightShard[O] { return &s[hash%uint64(len(s))] }
@@ -19,6 +23,9 @@ func (s *flights[O]) of(hash uint64) *flightShard[O] { return &s[hash%uint64(len
 func (s *flights[O]) find(k *key) *flight[O] {
 	hash := k.hash()
 	shard := s.of(hash)
+	if !shard.some.Load() {
+		return nil
+	}
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
 	if f := shard.flying[hash]; f != nil && f.key == *k {
@@ -35,6 +42,7 @@ func (s *flights[O]) release(f *flight[O]) {
 	defer shard.mu.Unlock()
 	if shard.flying[hash] == f {
 		delete(shard.flying, hash)
+		shard.some.Store(len(shard.flying) > 0)
 	}
 }
 

@@ -7,16 +7,11 @@ import (
 	"time"
 )
 
-// latencies knows how long each action takes, by name.
-type latencies struct {
-	// mu guards the histograms; it is held for arithmetic only.
+// A latency knows how long an action takes. It counts durations in buckets that
+// grow by a quarter, from 100 µs to about 160 s.
+type latency struct {
+	// mu guards the counts; it is held for arithmetic only.
 	mu     sync.Mutex
-	byName map[string]*histogram
-}
-
-// A histogram counts durations in buckets that grow by a quarter, from 100 µs
-// to about 160 s.
-type histogram struct {
 	counts [64]uint32
 	total  uint32
 }
@@ -28,46 +23,32 @@ const (
 	edgeGrowth = 1.25
 )
 
-func (l *latencies) observe(name string, d time.Duration) {
+func (l *latency) observe(d time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.byName == nil {
-		l.byName = map[string]*histogram{}
-	}
-	h := l.byName[name]
-	if h == nil {
-		h = &histogram{}
-		l.byName[name] = h
-	}
-	h.add(d)
-}
-
-// p95 returns what 95 of 100 runs of an action stay below, once there have
-// been enough.
-func (l *latencies) p95(name string) (d time.Duration, known bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	h := l.byName[name]
-	if h == nil || h.total < enoughRuns {
-		return 0, false
-	}
-	return h.quantile(0.95), true
-}
-
-func (h *histogram) add(d time.Duration) {
-	if h.total >= manyRuns {
-		h.total = 0
-		for i := range h.counts {
-			h.counts[i] /= 2
-			h.total += h.counts[i]
+	if l.total >= manyRuns {
+		l.total = 0
+		for i := range l.counts {
+			l.counts[i] /= 2
+			l.total += l.counts[i]
 		}
 	}
-	h.counts[bucketOf(d)]++
-	h.total++
+	l.counts[bucketOf(d)]++
+	l.total++
+}
+
+// p95 returns what 95 of 100 runs stay below, once there have been enough.
+func (l *latency) p95() (d time.Duration, known bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.total < enoughRuns {
+		return 0, false
+	}
+	return l.quantile(0.95), true
 }
 
 // edges are the upper ends of the buckets; the last one has none.
-var edges = func() (list [len(histogram{}.counts) - 1]time.Duration) {
+var edges = func() (list [len(latency{}.counts) - 1]time.Duration) {
 	for i := range list {
 		list[i] = time.Duration(float64(firstEdge) * math.Pow(edgeGrowth, float64(i)))
 	}
@@ -79,12 +60,13 @@ func bucketOf(d time.Duration) int {
 	return b
 }
 
-// quantile returns the upper edge of the bucket that holds the quantile.
-func (h *histogram) quantile(q float64) time.Duration {
-	rank := uint32(math.Ceil(q * float64(h.total)))
+// quantile returns the upper edge of the bucket that holds the quantile. mu is
+// held.
+func (l *latency) quantile(q float64) time.Duration {
+	rank := uint32(math.Ceil(q * float64(l.total)))
 	var seen uint32
 	for i := range edges {
-		if seen += h.counts[i]; seen >= rank {
+		if seen += l.counts[i]; seen >= rank {
 			return edges[i]
 		}
 	}

@@ -62,16 +62,14 @@ const (
 
 var resourceNames = [resources]string{"DraftCalls", "DraftTokens", "RequestsAhead", "BytesAhead", "RequestsAhead"}
 
-func (l *Limits) of(r resource) int64 {
-	switch r {
-	case draftCalls:
-		return l.DraftCalls
-	case draftTokens:
-		return l.DraftTokens
-	case requestsAhead, shadowRuns:
-		return l.RequestsAhead
+func (l *Limits) all() [resources]int64 {
+	return [...]int64{
+		draftCalls:    l.DraftCalls,
+		draftTokens:   l.DraftTokens,
+		requestsAhead: l.RequestsAhead,
+		bytesAhead:    l.BytesAhead,
+		shadowRuns:    l.RequestsAhead,
 	}
-	return l.BytesAhead
 }
 
 // maxUsed is what a counter says that would overflow.
@@ -84,7 +82,7 @@ func (s *Session[O]) reached(l *limitReached) bool {
 	}
 	s.count(cLimited, 1)
 	name := resourceNames[l.resource]
-	text := fmt.Sprintf("the %s has reached its limit, %d %s", l.owner, l.max.of(l.resource), name)
+	text := fmt.Sprintf("the %s has reached its limit, %d %s", l.owner, l.most[l.resource], name)
 	s.note(func(t *trouble) { t.limit = fmt.Sprintf("%s (Config.%sLimits.%s)", text, title(l.owner), name) })
 	if l.first {
 		s.emit(Event{Kind: EventLimit, Limit: title(l.owner) + "Limits." + name, Err: text})

@@ -32,7 +32,7 @@ type limiter[O any] struct {
 // limitsOf are the limits of one kind of owner.
 type limitsOf struct {
 	owner string
-	max   Limits
+	most  [resources]int64
 }
 
 // An account is what one owner has used.
@@ -53,7 +53,7 @@ func newLimiter[O any](cfg Config[O], c *clock) *limiter[O] {
 	return &limiter[O]{
 		clock: c, most: cfg.AheadTimeout,
 		limits: [...]limitsOf{
-			{"session", cfg.SessionLimits}, {"scope", cfg.ScopeLimits}, {"cache", cfg.CacheLimits},
+			{"session", cfg.SessionLimits.all()}, {"scope", cfg.ScopeLimits.all()}, {"cache", cfg.CacheLimits.all()},
 		},
 		// No scope gets all, or its hung runs would end everybody's speculation.
 		runs: [...]int{
@@ -72,7 +72,7 @@ func (l *limiter[O]) accounts(s *Session[O]) [3]*account {
 func (l *limiter[O]) take(s *Session[O], r resource, n int64) *limitReached {
 	accounts := l.accounts(s)
 	for i, a := range accounts {
-		if most := l.limits[i].max.of(r); a.used[r] > most-max(n, 1) {
+		if a.used[r] > l.limits[i].most[r]-max(n, 1) {
 			first := !a.told[r]
 			a.told[r] = true
 			return &limitReached{l.limits[i], r, first}
@@ -175,8 +175,11 @@ func (l *limiter[O]) full(f *flight[O]) (full, host bool) {
 			return true, false
 		}
 	}
+	if f.host == "" {
+		return false, false
+	}
 	at := l.hosts[f.host]
-	full = f.host != "" && at != nil && at.runs >= l.runs[len(l.runs)-1]
+	full = at != nil && at.runs >= l.runs[len(l.runs)-1]
 	return full, full
 }
 
@@ -258,7 +261,8 @@ func (l *limiter[O]) remove(f *flight[O]) {
 	for _, a := range l.accounts(f.session) {
 		a.runs--
 	}
-	if at := l.hosts[f.host]; at != nil {
+	if f.host != "" {
+		at := l.hosts[f.host]
 		if at.runs--; at.runs == 0 {
 			delete(l.hosts, f.host)
 		}

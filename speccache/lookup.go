@@ -102,7 +102,7 @@ func (s *Session[O]) lookFurther(a actions.Action) (Entry[O], Reason) {
 		}
 		a = resolved
 	}
-	rule := s.c.env.Rules[a.Name()]
+	rule := s.c.tools.of(a)
 	switch {
 	case rule.Effect == actions.Unknown:
 		return Entry[O]{}, ReasonUndeclared

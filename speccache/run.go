@@ -69,7 +69,7 @@ func (s *Session[O]) answer(ctx context.Context, a actions.Action, k *call[O], a
 // local reports whether an action is Local by name and as it resolves. Such
 // an action is part of the target's thinking, and no step.
 func (s *Session[O]) local(a actions.Action) (actions.Action, bool) {
-	if s.c.env.Rules[a.Name()].Effect != actions.Local {
+	if s.c.tools.of(a).Effect != actions.Local {
 		return a, false
 	}
 	if s.c.env.Resolve != nil {
@@ -77,7 +77,7 @@ func (s *Session[O]) local(a actions.Action) (actions.Action, bool) {
 		state := s.state()
 		s.mu.Unlock()
 		resolved, err := s.c.env.Resolve(state, a)
-		return resolved, err == nil && s.c.env.Rules[resolved.Name()].Effect == actions.Local
+		return resolved, err == nil && s.c.tools.of(resolved).Effect == actions.Local
 	}
 	return a, true
 }
@@ -95,7 +95,7 @@ func (s *Session[O]) run(ctx context.Context, k *call[O], r *Result[O]) error {
 		r.Action = a
 	}
 	k.step.Action = r.Action
-	rule := s.c.env.Rules[r.Action.Name()]
+	rule := s.c.tools.of(r.Action)
 	switch rule.Effect {
 	case actions.ReadOnly:
 		return s.read(ctx, k, r, rule)
@@ -117,7 +117,7 @@ func (s *Session[O]) pass(ctx context.Context, k *call[O], r *Result[O]) error {
 
 // change runs an action that may change the scope's state. What was read
 // before or while it runs is not served after it, even if it fails.
-func (s *Session[O]) change(ctx context.Context, k *call[O], r *Result[O], rule actions.Rule) error {
+func (s *Session[O]) change(ctx context.Context, k *call[O], r *Result[O], rule *tool) error {
 	if rule.Effect == actions.Unknown {
 		r.Reason = ReasonUndeclared
 		s.count(cUndeclared, 1)
@@ -135,7 +135,7 @@ func (s *Session[O]) change(ctx context.Context, k *call[O], r *Result[O], rule 
 // by that name, or will be.
 type written struct{ own, again, public *scope }
 
-func (s *Session[O]) beginWrite(rule actions.Rule) written {
+func (s *Session[O]) beginWrite(rule *tool) written {
 	w := written{own: s.scope}
 	if s.scope.name != "" && s.closed.Load() {
 		w.again = s.c.scopes.enter(s.scope.name)
@@ -166,7 +166,7 @@ func (w written) each(do func(*scope)) {
 }
 
 // read looks an action up, joins a run of it, or runs it.
-func (s *Session[O]) read(ctx context.Context, k *call[O], r *Result[O], rule actions.Rule) error {
+func (s *Session[O]) read(ctx context.Context, k *call[O], r *Result[O], rule *tool) error {
 	switch {
 	case s.over():
 		return s.bypass(ctx, k, r, ReasonMode)
@@ -210,11 +210,11 @@ func (s *Session[O]) bypass(ctx context.Context, k *call[O], r *Result[O], reaso
 
 // keyOf returns the key of a read: in its session's scope, or everybody's, for
 // the session's present model version.
-func (s *Session[O]) keyOf(a actions.Action, rule actions.Rule) key {
+func (s *Session[O]) keyOf(a actions.Action, rule *tool) key {
 	return key{scope: s.scopeOf(rule).id, version: s.versions.Load().current, action: a}
 }
 
-func (s *Session[O]) scopeOf(rule actions.Rule) *scope {
+func (s *Session[O]) scopeOf(rule *tool) *scope {
 	if rule.Public {
 		return s.c.scopes.public
 	}
@@ -222,7 +222,7 @@ func (s *Session[O]) scopeOf(rule actions.Rule) *scope {
 }
 
 // newFlight makes a run of a read that begins now.
-func (s *Session[O]) newFlight(id key, rule actions.Rule, now time.Duration) *flight[O] {
+func (s *Session[O]) newFlight(id key, rule *tool, now time.Duration) *flight[O] {
 	sc := s.scopeOf(rule)
 	sc.saw(id.version)
 	return &flight[O]{
@@ -253,7 +253,7 @@ func (s *Session[O]) present(id *key, now time.Duration) (*entry[O], *flight[O])
 }
 
 // whyNot returns the reason why there is nothing to serve.
-func (s *Session[O]) whyNot(id key, rule actions.Rule, now time.Duration) (reason Reason) {
+func (s *Session[O]) whyNot(id key, rule *tool, now time.Duration) (reason Reason) {
 	for _, id.version = range [...]modelVersion{id.version, unsetVersion} {
 		if e := s.c.store.find(id.scope, id.version, id.action); e != nil && s.accept(id.version, e.session) {
 			reason = cmp.Or(e.why(now), reason)
@@ -267,7 +267,7 @@ func (s *Session[O]) whyNot(id key, rule actions.Rule, now time.Duration) (reaso
 
 // readForAnother reports whether an action was read for a model version that
 // the session does not accept.
-func (s *Session[O]) readForAnother(id key, rule actions.Rule) bool {
+func (s *Session[O]) readForAnother(id key, rule *tool) bool {
 	for _, id.version = range s.scopeOf(rule).versions() {
 		if s.c.store.find(id.scope, id.version, id.action) != nil {
 			return true

@@ -18,7 +18,7 @@ const maxForeseen = 1024
 
 // foresee remembers a guess instead of running it, unless it would have been
 // known already.
-func (s *Session[O]) foresee(a actions.Action, rule actions.Rule) {
+func (s *Session[O]) foresee(a actions.Action, rule *tool) {
 	k := s.keyOf(a, rule)
 	if _, known := s.foresight(k.hash(), rule, false); known {
 		return
@@ -37,7 +37,7 @@ func (s *Session[O]) foresee(a actions.Action, rule actions.Rule) {
 
 // foresight returns when an action would have started to run ahead, if what it
 // brought could still be served.
-func (s *Session[O]) foresight(id uint64, rule actions.Rule, forget bool) (at time.Duration, ok bool) {
+func (s *Session[O]) foresight(id uint64, rule *tool, forget bool) (at time.Duration, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f, ok := s.foreseen[id]
@@ -49,7 +49,7 @@ func (s *Session[O]) foresight(id uint64, rule actions.Rule, forget bool) (at ti
 
 // watch runs a read as if there were no cache, and counts what the cache would
 // have done. The observation is kept, so that it knows.
-func (s *Session[O]) watch(ctx context.Context, k *call[O], r *Result[O], rule actions.Rule) error {
+func (s *Session[O]) watch(ctx context.Context, k *call[O], r *Result[O], rule *tool) error {
 	id := s.keyOf(r.Action, rule)
 	resident := s.ready(id.scope, id.action, k.asked)
 	at, guessed := s.foresight(id.hash(), rule, true) // it would be resident from now on

@@ -24,7 +24,7 @@ type draft[O any] struct {
 
 	predicted bool // by the predictor, not by Speculate
 
-	ctx   *endable        // ends when the target acts: guesses are about the past then
+	ctx   endable         // ends when the target acts: guesses are about the past then
 	began time.Duration   // on the cache's clock
 	base  context.Context // the caller's values and no end, for the runs
 
@@ -104,7 +104,7 @@ func (s *Session[O]) newDraft(ctx context.Context, state actions.State[O], topN 
 	d.seen = d.few[:0]
 	call := actions.Call{Scope: s.scope.name, Session: s.id, Ahead: true}
 	d.base = actions.WithCall(context.WithoutCancel(ctx), call)
-	d.ctx = newEndable(d.base)
+	d.ctx.Context = d.base
 	return d
 }
 
@@ -240,7 +240,7 @@ func (d *draft[O]) guess() (err error) {
 	}
 	guesses := d.guesses
 	if d.predicted {
-		guesses = d.s.c.cfg.Predictor(d.ctx, d.state)
+		guesses = d.s.c.cfg.Predictor(&d.ctx, d.state)
 	}
 	if guesses == nil {
 		return nil

@@ -176,6 +176,7 @@ func (s *store[O]) claim(f *flight[O], now time.Duration) (e *entry[O], g *fligh
 		shard.flying = map[uint64]*flight[O]{}
 	}
 	shard.flying[hash] = f
+	shard.some.Store(true)
 	return nil, nil
 }
 

@@ -9,7 +9,7 @@ var flightMutants = []mutant{
 	},
 	{
 		name: "errors are cached", file: "speccache/flight.go",
-		edits: []edit{{"if err == nil {\n\t\tc.latency.observe", "if err = nil; err == nil {\n\t\tc.latency.observe"}},
+		edits: []edit{{"if err == nil {\n\t\tf.rule.latency.observe", "if err = nil; err == nil {\n\t\tf.rule.latency.observe"}},
 		tests: "TheTargetsOwnErrorIsReturned",
 	},
 	{
