@@ -96,12 +96,12 @@ func (d *draft[O]) known(e *entry[O], f *flight[O]) bool {
 func (d *draft[O]) launch(a actions.Action, rule *tool, source string, now time.Duration) {
 	s := d.s
 	f := s.newFlight(s.keyOf(a, rule), rule, now)
-	room := &guessed[O]{guess: guess{source: clip(source, maxSource), rank: d.rank, step: d.step, steps: s.begun}}
+	room := &guessed[O]{guess: guess{source: d.named(source), rank: d.rank, step: d.step, steps: s.begun}}
 	f.guess, f.room = &room.guess, &room.entry
 	if s.c.env.Host != nil {
 		f.host = s.c.env.Host(a)
 	}
-	f.ctx = &endable{Context: d.base}
+	f.ctx = &endable{Context: d.ctx.Context}
 	if !d.place(f) {
 		f.ctx.end(errGivenUp)
 		return
@@ -115,6 +115,15 @@ func (d *draft[O]) launch(a actions.Action, rule *tool, source string, now time.
 		s.c.runAhead(f)
 		return nil // siblings go on, whatever happened
 	})
+}
+
+// named returns a copy of a guess's source that keeps nothing else of a model's
+// answer.
+func (d *draft[O]) named(source string) string {
+	if short := source[:min(maxSource, len(source))]; d.source != short {
+		d.source = clip(short, maxSource)
+	}
+	return d.source
 }
 
 // place takes the room that f needs, and its key.

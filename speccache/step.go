@@ -18,24 +18,25 @@ import (
 type draft[O any] struct {
 	s       *Session[O]
 	state   actions.State[O]
-	step    int64 // the session's counter when the target began to think
-	topN    int
+	step    int64                                // the session's counter when the target began to think
 	guesses iter.Seq2[actions.Prediction, error] // of Speculate
 
+	// ctx ends when the target acts: guesses are about the past then. Its
+	// values are the caller's, and those of the runs too.
+	ctx   endable
+	began time.Duration // on the cache's clock
+
+	topN      int
 	predicted bool // by the predictor, not by Speculate
 
-	ctx   endable         // ends when the target acts: guesses are about the past then
-	began time.Duration   // on the cache's clock
-	base  context.Context // the caller's values and no end, for the runs
-
 	// Of the driver's goroutine alone.
+	said   bool // it has made a guess, whatever became of it
+	yields int
+	rank   int // guesses that rules and policy let pass
 	runs   errgroup.Group
 	seen   []actions.Action // resolved; begins in few
-	few    [DefaultTopN + 1]actions.Action
-	heard  actions.Prediction
-	rank   int // guesses that rules and policy let pass
-	yields int
-	said   bool // it has made a guess, whatever became of it
+	few    [DefaultTopN]actions.Action
+	source string // of the last guess
 	usage  actions.Usage
 
 	failure error // the first
@@ -103,8 +104,7 @@ func (s *Session[O]) newDraft(ctx context.Context, state actions.State[O], topN 
 	}
 	d.seen = d.few[:0]
 	call := actions.Call{Scope: s.scope.name, Session: s.id, Ahead: true}
-	d.base = actions.WithCall(context.WithoutCancel(ctx), call)
-	d.ctx.Context = d.base
+	d.ctx.Context = actions.WithCall(context.WithoutCancel(ctx), call)
 	return d
 }
 
@@ -265,8 +265,7 @@ func (d *draft[O]) hear(p actions.Prediction, failure error) bool {
 		d.failure = cmp.Or(d.failure, failure)
 	case p.Action != (actions.Action{}) && d.rank < d.topN:
 		d.said = true
-		d.heard = p
-		d.consider(&d.heard)
+		d.consider(&p)
 	}
 	d.yields++
 	return d.yields < guessesPerN*d.topN // else it is talking nonsense
