@@ -72,6 +72,7 @@ func FuzzVisit(f *testing.F) {
 	for _, url := range []string{
 		"https://site.example/a?b#c", "HTTP://h:80", `https:\\h\x`, "https://ü.example/é", "http://0x7f.1/", "http://[::1]:8/",
 		"https://h/%2e%2e/x|y", "https://u:p@h/", "//h", "data:,", "https://h/\t\n ",
+		"https:a/" + strings.Repeat("\x7f", 3000),
 	} {
 		f.Add(url)
 	}

@@ -125,7 +125,7 @@ func authorityOf(scheme, rest string, base *whatwg.Url) string {
 // verify makes sure that net/http dials the host that the address names, and
 // that nothing in it needs a quoting of its own.
 func verify(ref string, a address) error {
-	if len(a.url) > 2*maxURL { // what it is relative to, and escapes
+	if precheck(a.url, nil) != nil { // what it is relative to, and escapes, have made it longer
 		return &URLError{ref, reasonLong, nil}
 	}
 	for i := range len(a.url) {
@@ -249,7 +249,8 @@ func plainHost(host string) bool {
 // query, that no rule of the URL standard changes. That is nearly every link
 // there is, and parsing it would cost ten times as much.
 func plain(ref string) bool {
-	if len(ref) == 0 || len(ref) > maxURL/2 || ref[0] != '/' || strings.HasPrefix(ref, "//") {
+	if len(ref) == 0 || len(ref) > maxURL/2 || ref[0] != '/' || strings.HasPrefix(ref, "//") ||
+		strings.Count(ref, "/") > maxSlashes/2 {
 		return false
 	}
 	query := false

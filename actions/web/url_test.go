@@ -229,3 +229,21 @@ func TestTheShortCutIsRightForEveryHost(t *testing.T) {
 		}
 	}
 }
+
+// Whoever has an action can run it: its URL is within the limits, too.
+func TestWhatIsTooLongOnceItIsCanonicalIsRefused(t *testing.T) {
+	for name, url := range map[string]string{
+		"escapes": "https://a.example/" + strings.Repeat("\x7f", 3000),
+		"slashes": "https://a.example" + strings.Repeat("/a", 300),
+	} {
+		_, err := web.Visit(url)
+		var bad *web.URLError
+		require.ErrorAs(t, err, &bad, name)
+	}
+	page := parse(t, "https://a.example/", `<a href="`+strings.Repeat("/a", 300)+`">deep</a><a href="`+strings.Repeat("\x7f", 3000)+`">long</a><a href=/b>plain</a>`)
+	require.Len(t, page.Links(), 1)
+	for _, l := range page.Links() {
+		_, err := web.Visit(l.URL)
+		assert.NoError(t, err)
+	}
+}
