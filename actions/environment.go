@@ -55,6 +55,13 @@ type Environment[O any] struct {
 	// kept at all. A maxAge of 0 or above the rule's means the rule's. Nil:
 	// the rule decides.
 	Fresh func(Action, O) (maxAge time.Duration, keep bool)
+
+	// Renew asks whether an observation still holds, such as by a conditional
+	// request: if not, it returns the new one and changed. It is called in the
+	// background, before what is wanted expires, for actions that may run ahead,
+	// and its context says so ([Call]). An error leaves everything as it is. Nil:
+	// what expires is read anew when the target asks.
+	Renew func(ctx context.Context, a Action, o O) (renewed O, changed bool, err error)
 }
 
 // A View is what a predictor may know about an observation.

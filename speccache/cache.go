@@ -18,12 +18,14 @@ type Cache[O any] struct {
 	env     actions.Environment[O]
 	cfg     Config[O]
 	plain   bool // actions stand for themselves, observations are shared
+	renews  bool // there is an Environment.Renew
 	clock   clock
 	mode    atomic.Int32
 	scopes  *scopes
 	store   *store[O]
 	limiter *limiter[O]
 	tools   tools
+	renewer renewer[O]
 	events  *events // nil without a hook
 
 	lastSession atomic.Uint64
@@ -43,7 +45,7 @@ type Cache[O any] struct {
 // New makes a cache for an environment. It returns an error if a rule
 // contradicts itself or a limit is negative.
 func New[O any](env actions.Environment[O], cfg Config[O]) (*Cache[O], error) {
-	if err := check(env); err != nil {
+	if err := check(env, cfg.VerifyShare); err != nil {
 		return nil, err
 	}
 	cfg, err := cfg.withDefaults()
@@ -59,6 +61,7 @@ func New[O any](env actions.Environment[O], cfg Config[O]) (*Cache[O], error) {
 		cfg:      cfg,
 		clock:    clock{base: time.Now()},
 		plain:    env.Resolve == nil && env.Clone == nil,
+		renews:   env.Renew != nil,
 		tools:    newTools(env.Rules),
 		store:    store,
 		events:   newEvents(cfg.OnEvent),
@@ -66,6 +69,7 @@ func New[O any](env actions.Environment[O], cfg Config[O]) (*Cache[O], error) {
 		workers:  workers{idle: make(chan func())},
 	}
 	c.scopes, c.limiter = newScopes(&c.clock, c.countReading), newLimiter(cfg, &c.clock)
+	c.renewer.c = c
 	c.mode.Store(int32(cfg.Mode))
 	return c, nil
 }
@@ -92,7 +96,8 @@ type SessionConfig[O any] struct {
 
 // Open starts a session: one run of one agent. Close it.
 func (c *Cache[O]) Open(cfg SessionConfig[O]) *Session[O] {
-	if cfg.Do == nil {
+	own := cfg.Do != nil
+	if !own {
 		cfg.Do = c.env.Do
 	}
 	if cfg.ModelVersion == "" {
@@ -103,6 +108,7 @@ func (c *Cache[O]) Open(cfg SessionConfig[O]) *Session[O] {
 		id:    c.lastSession.Add(1),
 		goal:  cfg.Goal,
 		do:    cfg.Do,
+		own:   own,
 		scope: c.scopes.enter(cfg.Scope),
 		refs:  1,
 		begun: new(atomic.Int64),
@@ -200,6 +206,7 @@ func (c *Cache[O]) Close() error {
 		for _, s := range c.openSessions() {
 			s.stopDrafts()
 		}
+		c.renewer.close()
 		c.killAhead(func(*flight[O]) bool { return true })
 		c.workers.busy.Wait()
 		c.workers.close()

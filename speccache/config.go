@@ -100,6 +100,12 @@ type Config[O any] struct {
 	// DefaultScopeLimits and DefaultCacheLimits.
 	SessionLimits, ScopeLimits, CacheLimits Limits
 
+	// VerifyShare is the share of hits, from 0 to 1, after which
+	// Environment.Renew is asked at once whether what was served still held:
+	// Stats.Renewals.StaleRate is the answer. Each costs a request ahead. 0 means
+	// none.
+	VerifyShare float64
+
 	// ModelVersion is the target's model version where a session states none.
 	// Empty means that it is not known yet.
 	ModelVersion string
@@ -157,7 +163,7 @@ func setDefault[N ~int | ~int64](name string, field *N, value N) error {
 }
 
 // check says what is wrong with an environment.
-func check[O any](env actions.Environment[O]) error {
+func check[O any](env actions.Environment[O], verifyShare float64) error {
 	if env.Do == nil {
 		return errors.New("speccache: Environment.Do is nil: there is nothing to run actions with")
 	}
@@ -165,6 +171,12 @@ func check[O any](env actions.Environment[O]) error {
 		if err := rule.Validate(); err != nil {
 			return fmt.Errorf("speccache: rule for action %q: %w", name, err)
 		}
+	}
+	switch {
+	case !(verifyShare >= 0 && verifyShare <= 1):
+		return fmt.Errorf("speccache: Config.VerifyShare is %v: a share is from 0 to 1", verifyShare)
+	case verifyShare > 0 && env.Renew == nil:
+		return errors.New("speccache: Config.VerifyShare needs an Environment.Renew to ask")
 	}
 	return nil
 }

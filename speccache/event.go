@@ -28,6 +28,9 @@ const (
 	EventUndeclared EventKind = "undeclared"
 	// EventModelVersion: a session's model version has changed.
 	EventModelVersion EventKind = "model version"
+	// EventRenewal: Environment.Renew was asked; Err says why there was no
+	// answer, Changed that the observation is a new one.
+	EventRenewal EventKind = "renewal"
 	// EventAdvance: what a scope has read so far is hidden.
 	EventAdvance EventKind = "advance"
 )
@@ -51,6 +54,9 @@ type Event struct {
 	Revision uint64
 	Waited   time.Duration
 	Hidden   time.Duration
+
+	// Changed: of renewals.
+	Changed bool
 
 	// ModelVersion is the new one.
 	ModelVersion string

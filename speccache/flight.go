@@ -148,7 +148,10 @@ func (c *Cache[O]) settle(ctx context.Context, f *flight[O], o O, err error) {
 	if f.guess != nil {
 		f.scope.ledger.add(f.guess) // before it is found: who reads it is counted from then on
 	}
-	if !c.store.publish(e) && f.guess != nil {
+	switch published := c.store.publish(e); {
+	case published && e.renewable:
+		c.renewer.expect(e)
+	case !published && f.guess != nil:
 		f.scope.ledger.withdraw(f.guess)
 	}
 	if c.closed.Load() { // meanwhile: a target's own run is not waited for
@@ -173,6 +176,7 @@ func (c *Cache[O]) makeEntry(f *flight[O], o O) (e *entry[O], err error) {
 	}
 	e.key, e.stamp, e.scope = f.key, f.stamp, f.scope
 	e.born, e.session, e.guess = f.started, f.session.id, f.guess
+	e.renewable = c.mayRenew(f)
 	life := lifeOf(f.rule)
 	defer func() {
 		if r := recover(); r != nil {

@@ -167,6 +167,17 @@ func (l *limiter[O]) start(ctx context.Context, f *flight[O]) (ok bool, reached 
 	}
 }
 
+// try is start for what can be left undone: it does not wait for room.
+func (l *limiter[O]) try(f *flight[O]) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if full, _ := l.full(f); full || l.left(f.session, bytesAhead) != nil || l.take(f.session, requestsAhead, 1) != nil {
+		return false
+	}
+	l.add(f)
+	return true
+}
+
 // full reports whether there is no room for f, and whether that is only so at
 // its host. mu is held.
 func (l *limiter[O]) full(f *flight[O]) (full, host bool) {

@@ -80,6 +80,9 @@ const sampledReads = 2
 // took counts a hit, and reports whether it is the first reading of a run
 // ahead. It costs one atomic operation: see ledger.
 func (s *Session[O]) took(e *entry[O]) (ahead bool) {
+	if s.c.renews {
+		s.c.renewer.served(e)
+	}
 	if e.reading.open() && e.reading.by.CompareAndSwap(unread, s.id) {
 		return true
 	}

@@ -19,6 +19,7 @@ type Session[O any] struct {
 	id    uint64
 	goal  string
 	do    actions.Executor[O]
+	own   bool // do is not the environment's
 	scope *scope
 	tally tally
 
@@ -271,6 +272,17 @@ func (s *Session[O]) stopDrafts() {
 	if s.timed && s.closed.Load() {
 		s.timed = !s.timer.Stop()
 	}
+}
+
+// hold takes a reference, unless the session is closed.
+func (s *Session[O]) hold() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed.Load() {
+		return false
+	}
+	s.refs++
+	return true
 }
 
 // release gives back a reference. With the last one of a closed session its

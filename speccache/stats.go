@@ -92,7 +92,13 @@ const (
 	cShadowUsed
 	cShadowSpeculated
 	cShadowHidden // ns
-	cMisses       // one for each of reasons, from here on
+	cRenewed
+	cRenewedChanged
+	cRenewFailed
+	cRenewSkipped
+	cVerified
+	cStale
+	cMisses // one for each of reasons, from here on
 
 	counters = cMisses + counter(len(reasons))
 )
@@ -164,6 +170,9 @@ type Stats struct {
 	WastedBytes int64
 	WastedTime  time.Duration
 
+	// Renewals is what Environment.Renew was asked in the background.
+	Renewals RenewalStats
+
 	// ModelVersions is how often a session's model version changed, the first
 	// statement not counted.
 	ModelVersions int64
@@ -199,6 +208,20 @@ type ShadowStats struct {
 	// took.
 	Hidden time.Duration
 }
+
+// RenewalStats says what became of entries that were to be renewed.
+type RenewalStats struct {
+	// Renewed were asked about before they expired, or verified; Changed of them
+	// had changed. Failed: there was no answer. Skipped: there was no room beside
+	// runs ahead, or a limit was reached.
+	Renewed, Changed, Failed, Skipped int64
+	// Verified were asked about right after a hit (Config.VerifyShare); Stale of
+	// them had changed.
+	Verified, Stale int64
+}
+
+// StaleRate is the share of verified hits that no longer held.
+func (s RenewalStats) StaleRate() float64 { return ratio(s.Stale, s.Verified) }
 
 // GuessStats says what became of guesses.
 type GuessStats struct {
@@ -256,8 +279,12 @@ func newStats(n [counters]int64) Stats {
 		},
 		Speculated: n[cSpeculated], Used: n[cUsed], Wasted: max(0, n[cEnded]-n[cUsed]),
 		FailedAhead: n[cFailed], CancelledAhead: n[cCancelled], NotKeptAhead: n[cNotKept],
-		WastedBytes:   max(0, n[cEndedBytes]-n[cUsedBytes]),
-		WastedTime:    time.Duration(max(0, n[cEndedTime]-n[cUsedTime])),
+		WastedBytes: max(0, n[cEndedBytes]-n[cUsedBytes]),
+		WastedTime:  time.Duration(max(0, n[cEndedTime]-n[cUsedTime])),
+		Renewals: RenewalStats{
+			Renewed: n[cRenewed], Changed: n[cRenewedChanged], Failed: n[cRenewFailed],
+			Skipped: n[cRenewSkipped], Verified: n[cVerified], Stale: n[cStale],
+		},
 		ModelVersions: n[cVersions], Limited: n[cLimited],
 		Shadow: ShadowStats{
 			Lookups: n[cShadowLookups], Hits: n[cShadowHits], Joins: n[cShadowJoins], Ahead: n[cShadowUsed],

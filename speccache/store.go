@@ -41,16 +41,20 @@ type entry[O any] struct {
 	born        time.Duration // start of the run, on the cache's clock
 	revision    uint64
 
-	session uint64 // that ran it
-	size    int64
-	place   place[O]    // guarded by window.mu
-	unkept  bool        // only for who waits for the run
-	offered bool        // of the main region's goroutine: ristretto has or had it
-	read    atomic.Bool // lately, as a sample of the readings shows
+	session   uint64 // that ran it
+	size      int64
+	place     place[O]    // guarded by window.mu
+	unkept    bool        // only for who waits for the run
+	same      bool        // renewed without a change: its revision is the old one's
+	renewable bool        // by Environment.Renew
+	offered   bool        // of the main region's goroutine: ristretto has or had it
+	read      atomic.Bool // lately, as a sample of the readings shows
 
 	replaced atomic.Bool // by a newer one
+	wanted   atomic.Bool // served, if it can be renewed
+	renewing atomic.Bool
 
-	_ [8]byte // to 192 bytes, if O is a pointer or a string: a multiple of 64
+	// 192 bytes in all, if O is a pointer or a string: a multiple of 64.
 }
 
 // guessed is an entry of a run ahead with its guess. It is made before the run,
@@ -200,6 +204,9 @@ func (s *store[O]) publish(e *entry[O]) bool {
 			return old
 		default:
 			e.revision, replaced = old.revision+1, old
+			if e.same {
+				e.revision = old.revision
+			}
 		}
 		published = true
 		return e

@@ -13,9 +13,9 @@ var aheadMutants = []mutant{
 		tests: "OnlyWhatIsDeclared",
 	},
 	{
-		name: "rules can be changed behind the cache's back", file: "speccache/config.go",
-		edits: []edit{{"env.Rules = maps.Clone(env.Rules)", "_ = maps.Clone(env.Rules)"}},
-		tests: "RulesCannotBeChanged",
+		name: "an undeclared action gets the rule of another", file: "speccache/tools.go",
+		edits: []edit{{"\treturn undeclared\n", "\tfor _, tool := range t {\n\t\treturn tool\n\t}\n\treturn undeclared\n"}},
+		tests: "Undeclared",
 	},
 	{
 		name: "the policy is not asked", file: "speccache/ahead.go",
@@ -25,7 +25,7 @@ var aheadMutants = []mutant{
 	{
 		name: "a guess is registered before it has a permit", file: "speccache/ahead.go",
 		edits: []edit{
-			{"s := d.s\n\tif ok, limit := s.c.limiter.start(d.ctx, f); !ok {", "s := d.s\n\te, g := s.claim(f)\n\tif ok, limit := s.c.limiter.start(d.ctx, f); !ok {\n\t\ts.c.store.flights.release(f)"},
+			{"s := d.s\n\tif ok, limit := s.c.limiter.start(&d.ctx, f); !ok {", "s := d.s\n\te, g := s.claim(f)\n\tif ok, limit := s.c.limiter.start(&d.ctx, f); !ok {\n\t\ts.c.store.flights.release(f)"},
 			{"if d.known(s.claim(f)) {", "if d.known(e, g) {"},
 		},
 		tests: "TwoQueuedGuesses",
@@ -85,12 +85,12 @@ var aheadMutants = []mutant{
 	},
 	{
 		name: "runs at one host are not bounded", file: "speccache/limiter.go",
-		edits: []edit{{`full = f.host != "" && at != nil`, `full = false && at != nil`}},
+		edits: []edit{{`full = at != nil`, `full = false && at != nil`}},
 		tests: "RunsAtOneHost",
 	},
 	{
 		name: "limits are not enforced", file: "speccache/limiter.go",
-		edits: []edit{{"a.used[r] > most-n {", "a.used[r] > most-n && false {"}},
+		edits: []edit{{"a.used[r] > l.limits[i].most[r]-max(n, 1) {", "a.used[r] > l.limits[i].most[r]-max(n, 1) && false {"}},
 		tests: "ALimitThatIsReached",
 	},
 	{

@@ -167,4 +167,29 @@ var stateMutants = []mutant{
 		edits: []edit{{"delete(s.named, oldest.name)", ""}},
 		tests: "ForgottenScope",
 	},
+	{
+		name: "what nobody wants is renewed", file: "speccache/refresh.go",
+		edits: []edit{{"e.born == next.born && e.wanted.Load() {", "e.born == next.born {"}},
+		tests: "AskedForAgain",
+	},
+	{
+		name: "a renewal needs no room", file: "speccache/limiter.go",
+		edits: []edit{{"if full, _ := l.full(f); full || l.left(f.session, bytesAhead) != nil || l.take(f.session, requestsAhead, 1) != nil {\n\t\treturn false\n\t}", ""}},
+		tests: "RenewalsKeepToTheLimits",
+	},
+	{
+		name: "whatever is read is renewed", file: "speccache/refresh.go",
+		edits: []edit{{"return c.renews && f.rule.Ahead && !f.session.own", "return c.renews"}},
+		tests: "GoneOrMayNotRunAhead",
+	},
+	{
+		name: "half an answer renews", file: "speccache/refresh.go",
+		edits: []edit{{"err := f.blame(e.err)", "err := e.err"}},
+		tests: "ARenewalThatFails",
+	},
+	{
+		name: "each renewal is a new revision", file: "speccache/store.go",
+		edits: []edit{{"if e.same {", "if false {"}},
+		tests: "WhatIsWantedIsRenewed",
+	},
 }
