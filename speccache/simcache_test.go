@@ -38,6 +38,9 @@ func (w *world) environment() pageEnv {
 			return w.fresh(book[a])
 		}
 	}
+	if w.renews() {
+		e.Renew = w.renew
+	}
 	if r.IntN(2) == 0 {
 		e.Host = func(a actions.Action) string {
 			if a.Name() == "probe" {
@@ -49,6 +52,7 @@ func (w *world) environment() pageEnv {
 	return e
 }
 
+func (w *world) renews() bool { return w.rand("renews").IntN(2) == 0 }
 func (w *world) sized() bool  { return w.rand("sized").IntN(3) > 0 }
 func (w *world) cloned() bool { return w.rand("cloned").IntN(3) == 0 }
 func (w *world) aged() bool   { return w.rand("aged").IntN(4) == 0 }
@@ -87,7 +91,12 @@ func (w *world) fresh(it item) (life time.Duration, keep bool) {
 // config is a seed's configuration, apart from the mode.
 func (w *world) config() pageConfig {
 	r := w.rand("config")
+	verify := 0.0
+	if w.renews() {
+		verify = w.rand("verify").Float64() / 2
+	}
 	return pageConfig{
+		VerifyShare:     verify,
 		Predictor:       w.predict,
 		ModelVersion:    "model 0",
 		TopN:            2 + r.IntN(3),

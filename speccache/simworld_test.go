@@ -282,6 +282,41 @@ func (w *world) read(ctx context.Context, who *agent, it item, ahead bool) (*pag
 	return p, err
 }
 
+// renew asks whether a page is still what the world would show.
+func (w *world) renew(ctx context.Context, a actions.Action, old *page) (*page, bool, error) {
+	call := actions.CallFrom(ctx)
+	w.mu.Lock()
+	who := w.agents[call.Session]
+	w.mu.Unlock()
+	it := book[a]
+	if who == nil || call.Scope != who.scope || !call.Ahead {
+		w.wrong("%v was renewed for session %d in scope %q", a, call.Session, call.Scope)
+		return nil, false, errWorld
+	}
+	t := w.truth(spaceOf(who, it), it)
+	switch w.misfortune() {
+	case fails:
+		return &page{text: "garbage"}, true, errors.Join(errWorld, pause(ctx, t.takes/2))
+	case panics:
+		panic("renewal")
+	case exits:
+		runtime.Goexit()
+	case slow:
+		t.takes *= 10
+	case hangs:
+		<-ctx.Done()
+		return nil, false, cut(ctx)
+	case truncates:
+		<-ctx.Done()
+		return &page{text: "half of " + t.text}, true, nil
+	}
+	p, err := w.show(ctx, t)
+	if err != nil {
+		return nil, false, err
+	}
+	return p, p.text != old.text, nil
+}
+
 // show takes its time, and ends as the truth says.
 func (w *world) show(ctx context.Context, t truth) (*page, error) {
 	if pause(ctx, t.takes) != nil {
