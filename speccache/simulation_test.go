@@ -44,6 +44,7 @@ type score struct {
 	speculated, failedAhead, drafts int64
 	alone, with                     time.Duration
 	failed                          []string
+	renewed, changed                int64
 }
 
 func (s *score) add(off, on life, v verdict) {
@@ -59,6 +60,8 @@ func (s *score) add(off, on life, v verdict) {
 	s.speculated += on.stats.Speculated
 	s.failedAhead += on.stats.FailedAhead
 	s.drafts += on.stats.Drafts
+	s.renewed += on.stats.Renewals.Renewed
+	s.changed += on.stats.Renewals.Changed
 	s.alone += v.alone
 	s.with += v.with
 }
@@ -168,10 +171,12 @@ func TestLosslessInSimulationNothingButLatencyTellsWhetherSpeculationIsOn(t *tes
 		100*ratio(sum.hits, sum.lookups), 100*ratio(sum.joins, sum.lookups), 100*ratio(sum.ahead, sum.lookups))
 	t.Logf("%d drafts, %d runs ahead, %d of them failed; waited %v alone, %v with speculation",
 		sum.drafts, sum.speculated, sum.failedAhead, sum.alone, sum.with)
+	t.Logf("%d entries renewed, %d of them changed", sum.renewed, sum.changed)
 	if seeds >= 500 { // else it means nothing, and fewer seeds say less about that
 		assert.Greater(t, ratio(sum.hits, sum.lookups), 0.3, "hits")
 		assert.Greater(t, ratio(sum.joins, sum.lookups), 0.05, "joins")
 		assert.Less(t, sum.with, sum.alone)
+		assert.NotZero(t, sum.changed)
 	}
 }
 
