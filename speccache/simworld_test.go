@@ -314,7 +314,7 @@ func (w *world) renew(ctx context.Context, a actions.Action, old *page) (*page, 
 	if err != nil {
 		return nil, false, err
 	}
-	return p, p.text != old.text, nil
+	return p, p.text != old.text || t.takes%2 == 0, nil // hosts say so of what is the same, too
 }
 
 // show takes its time, and ends as the truth says.
