@@ -39,12 +39,12 @@ type task[O any] struct {
 }
 
 // What is beyond the window is fetched in batches, of so many or less if they
-// are large: to wake a goroutine costs as much as a dozen offers. If the
-// goroutine is behind, maxBeyond may wait, and as many bytes as the window has.
+// are large: to wake a goroutine costs as much as a dozen offers. While the
+// goroutine is behind, as after a burst, so much of all bytes may wait.
 const (
-	batchLen   = 64
-	batchShare = 64 // of all bytes, one part in so many
-	maxBeyond  = 4096
+	batchLen     = 64
+	batchShare   = 64 // of all bytes, one part in so many
+	waitingShare = 2
 )
 
 // checkEvery is after how many offers region and index are compared.

@@ -13,6 +13,7 @@ import "sync"
 type window[O any] struct {
 	max   int64
 	batch int64 // so many bytes beyond max are worth waking somebody
+	most  int64 // so many bytes in all may wait for that
 
 	// mu guards what follows and the field place of every entry. It is held for
 	// list operations only, and taken inside no other lock.
@@ -104,7 +105,7 @@ func (w *window[O]) fetch() *entry[O] {
 func (w *window[O]) shed() *entry[O] {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.beyond < maxBeyond || w.bytes <= 2*w.max {
+	if w.bytes <= w.most {
 		return nil
 	}
 	return w.pop()

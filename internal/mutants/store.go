@@ -130,7 +130,7 @@ var storeMutants = []mutant{
 	},
 	{
 		name: "the window grows while ristretto is behind", file: "speccache/window.go",
-		edits: []edit{{"if w.beyond < maxBeyond || w.bytes <= 2*w.max {", "if true {"}},
+		edits: []edit{{"if w.bytes <= w.most {", "if true {"}},
 		tests: "WhileRistrettoIsBehind",
 	},
 	{
