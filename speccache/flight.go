@@ -186,6 +186,10 @@ func (c *Cache[O]) makeEntry(f *flight[O], o O) (e *entry[O], err error) {
 			life = min(life, maxAge)
 		}
 	}
+	if f.rule.Public {
+		p, ok := any(o).(interface{ Private() bool })
+		e.unkept = e.unkept || ok && p.Private()
+	}
 	e.expires = f.started + min(life, math.MaxInt64-f.started)
 	e.observation = o
 	if c.env.Clone != nil {

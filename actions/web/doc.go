@@ -32,9 +32,15 @@
 // [PolicyError]. The target may visit what it likes.
 //
 // The environment names the host of each visit, so that a cache bounds what runs
-// ahead at one; the target's own visits never wait. What a host says about keeping a page is
-// heeded where it forbids or limits that: no-store, no-cache, max-age, and a
-// Vary that tells runs ahead from others.
+// ahead at one; the target's own visits never wait.
+//
+// # How long pages are kept
+//
+// As RFC 9111 has it for a cache of one user, and never longer than the rule
+// says: no-store, no-cache, max-age, Expires and Age count, a tenth of what has
+// passed since Last-Modified where there is nothing better, and a Vary that
+// tells runs ahead from others. What is stale is asked for anew. See also
+// [Page.Private].
 //
 // # Hostile pages
 //

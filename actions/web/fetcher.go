@@ -152,12 +152,13 @@ func (f *Fetcher) failed(caller, ctx context.Context, at address, err error) err
 func (f *Fetcher) hop(ctx context.Context, to address, life *lifetime) (*Page, address, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	asked := time.Now()
 	resp, err := f.request(ctx, to)
 	if err != nil {
 		return nil, address{}, fmt.Errorf("web: %s: %w", to.url, err)
 	}
 	defer resp.Body.Close()
-	life.limit(resp.Header, actions.CallFrom(ctx).Ahead)
+	life.limit(resp, asked, actions.CallFrom(ctx).Ahead)
 	if next, err := answer(ctx, resp, to); err != nil || next.url != "" {
 		drain(resp.Body, cancel)
 		return nil, next, err
@@ -277,7 +278,7 @@ func newPage(at address, resp *http.Response, body []byte) (*Page, error) {
 		url:    at.url,
 		host:   at.host,
 		status: resp.StatusCode,
-		header: resp.Header.Clone(),
+		header: ownHeader(resp.Header),
 		html:   text,
 		bytes:  len(body),
 	}
@@ -285,6 +286,18 @@ func newPage(at address, resp *http.Response, body []byte) (*Page, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// ownHeader copies what a header says about the page, and leaves out what its
+// Connection line says is about the connection.
+func ownHeader(h http.Header) http.Header {
+	own := h.Clone()
+	for _, line := range h.Values("Connection") {
+		for name := range strings.SplitSeq(line, ",") {
+			own.Del(strings.TrimSpace(name))
+		}
+	}
+	return own
 }
 
 // drain reads what little is left of a body, so that its connection can be
