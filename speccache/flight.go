@@ -57,7 +57,11 @@ func (f *flight[O]) joinable() bool {
 
 // join marks f as wanted. It fails if f was given up.
 func (f *flight[O]) join() bool {
-	return f.interest.CompareAndSwap(unjoined, joined) || f.interest.Load() == joined
+	first := f.interest.CompareAndSwap(unjoined, joined)
+	if first && f.ctx != nil {
+		f.ctx.asked.set()
+	}
+	return first || f.interest.Load() == joined
 }
 
 // ended is closed when f is cancelled or out of time. A target's own run never
