@@ -7,3 +7,11 @@ func CacheControl(lines ...string) (forbidden, private, shareable, stated bool, 
 	c := parseCacheControl(lines)
 	return c.forbidden, c.private, c.shareable, c.stated, c.maxAge
 }
+
+// RobotsAllow reports what a robots.txt says to a product about a path.
+func RobotsAllow(text, product, path string) bool {
+	return parseRobots(text, product).allows(path)
+}
+
+// Product exports the name that robots.txt is asked for.
+func Product(agent string) string { return productOf(agent) }
