@@ -112,3 +112,15 @@ func CallFrom(ctx context.Context) Call {
 	}
 	return Call{}
 }
+
+// AskedKey is the key of what Asked returns, a <-chan struct{}, among the values
+// of a context.
+type AskedKey struct{}
+
+// Asked returns a channel that is closed once a target waits for the run ahead
+// that ctx belongs to: from then on it runs for somebody, who wants it soon. It
+// is nil for a run that did not begin ahead, and outside of one.
+func Asked(ctx context.Context) <-chan struct{} {
+	asked, _ := ctx.Value(AskedKey{}).(<-chan struct{})
+	return asked
+}

@@ -49,7 +49,8 @@ type Rule struct {
 
 	// Public observations are the same for everybody and are shared by all
 	// scopes. A Public read needs a MaxAge, for no scope's own writes hide it.
-	// A Public write hides public observations too.
+	// A Public write hides public observations too. An observation that has a
+	// method Private() bool which returns true is not kept for such a rule.
 	Public bool
 }
 

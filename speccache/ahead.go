@@ -51,6 +51,7 @@ func (d *draft[O]) admit(p *actions.Prediction, now time.Duration) (a actions.Ac
 	if s.c.env.Policy != nil {
 		if err := s.c.env.Policy(d.state, a); err != nil {
 			text := brief(err)
+			s.refused(cmp.Or(ruleOf(err), classOther))
 			d.refuse(p, cRefusedGuesses, err, func(t *trouble) { t.policy = text })
 			return a, rule, false
 		}
@@ -72,7 +73,7 @@ func (d *draft[O]) refuse(p *actions.Prediction, why counter, err error, note fu
 	if s.c.events == nil {
 		return
 	}
-	ev := Event{Kind: EventRefused, Source: clip(p.Source, maxSource), Err: s.c.errText(err)}
+	ev := Event{Kind: EventRefused, Source: clip(p.Source, maxSource), Rule: ruleOf(err), Err: s.c.errText(err)}
 	s.c.describe(&ev, p.Action)
 	s.emit(ev)
 }
@@ -238,6 +239,9 @@ func (s *Session[O]) fellThrough(f *flight[O]) {
 		return
 	}
 	text := brief(f.err)
+	if rule := ruleOf(f.err); rule != "" {
+		s.refused(rule)
+	}
 	s.note(func(t *trouble) { t.ahead = text })
 	s.avoid(f)
 }

@@ -38,6 +38,7 @@ type Cache[O any] struct {
 	sessions map[uint64]*Session[O]
 	past     counts // of sessions that are over
 	failures failures
+	refusals failures
 	warned   time.Duration // when a draft's failure was last logged; 0: never
 	closing  sync.Once
 }
@@ -177,10 +178,10 @@ func (c *Cache[O]) Stats() Stats {
 	for _, s := range c.sessions {
 		s.tally.addTo(&sum)
 	}
-	failures := maps.Clone(c.failures)
+	failures, refusals := maps.Clone(c.failures), maps.Clone(c.refusals)
 	c.mu.Unlock()
 	st := newStats(sum)
-	st.DraftFailures = failures
+	st.DraftFailures, st.Refusals = failures, refusals
 	st.StepBytes = steps
 	st.Entries = int(c.store.index.len.Load())
 	st.WindowBytes = c.store.window.used()

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+
+	"github.com/speccache/speccache-go/actions"
 )
 
 // An endable is the context of a draft or a run ahead: the values of another
@@ -15,6 +17,7 @@ type endable struct {
 
 	cause atomic.Pointer[ended] // nil until it ends
 	done  signal
+	asked signal // set when a target waits for the run
 
 	// mu guards after and is held for nothing else. What is in it is called
 	// once, when the context ends; the context package asks for that.
@@ -69,6 +72,14 @@ var (
 )
 
 func (c *endable) Done() <-chan struct{} { return c.done.wait() }
+
+// Value is what executors ask: see actions.Asked.
+func (c *endable) Value(key any) any {
+	if key == (actions.AskedKey{}) {
+		return c.asked.wait()
+	}
+	return c.Context.Value(key)
+}
 
 // AfterFunc is what the context package looks for in contexts that are not its
 // own. Without it, each context derived from this one would cost a goroutine.

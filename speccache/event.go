@@ -74,6 +74,10 @@ type Event struct {
 	// "SessionLimits.DraftCalls".
 	Limit string
 
+	// Rule is by which rule a guess was refused, or a run ahead has ended, if
+	// the error names one; see Stats.Refusals.
+	Rule string
+
 	// Err is the failure of an action, a run ahead or a draft, or why a guess
 	// was refused. Texts of tools may hold what a user typed: without
 	// Config.ShowArgs it is only the error's type.

@@ -3,6 +3,7 @@ package speccache
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -21,6 +22,7 @@ type trouble struct {
 	ahead      string   // error of a run ahead that was not cancelled
 	limit      string   // that was reached
 	failures   failures // of drafts, by class
+	refusals   failures // of guesses, by rule
 }
 
 // maxUndeclared is how many names of undeclared actions are remembered.
@@ -86,7 +88,7 @@ func (s *Session[O]) Explain() string {
 	if names := s.undeclared.Load(); names != nil {
 		undeclared = slices.Sorted(slices.Values(*names))
 	}
-	t.failures = nil
+	t.failures, t.refusals = nil, nil // st has copies
 	s.mu.Unlock()
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s, %s, %s.", count(st.Lookups, "lookup"),
@@ -115,6 +117,17 @@ func count(n int64, noun string) string {
 		noun += "s"
 	}
 	return fmt.Sprintf("%d %s", n, noun)
+}
+
+// countsOf lists counts by name, the largest first.
+func countsOf(counts map[string]int64) string {
+	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	})
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%s %d", name, counts[name])
+	}
+	return strings.Join(names, ", ")
 }
 
 func (s *Session[O]) explainMode(st Stats) (causes []string) {
@@ -207,6 +220,9 @@ func explainGuesses(st Stats, t trouble) (causes []string) {
 	add(st.Guesses.Unresolved, "did not resolve; the last: %s.", t.guess)
 	add(st.Guesses.Undeclared, "may not run ahead, such as %q: only actions whose rule is ReadOnly and Ahead do.", t.notAhead)
 	add(st.Guesses.Refused, "were refused by Environment.Policy; the last: %s.", t.policy)
+	if len(st.Refusals) > 0 {
+		causes = append(causes, fmt.Sprintf("Refusals by rule: %s.", countsOf(st.Refusals)))
+	}
 	add(st.Guesses.Failing, "were left out, since the same run ahead failed less than a minute before.")
 	add(st.Guesses.Crowded, "found no permit before the target acted, or a write was going on.")
 	runs := count(st.Speculated, "run")

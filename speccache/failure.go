@@ -46,13 +46,42 @@ func classOf(err error) (class string) {
 type failures map[string]int64
 
 func (f *failures) add(class string) {
+	f.addUpTo(maxClasses, class)
+}
+
+func (f *failures) addUpTo(most int, class string) {
 	if *f == nil {
 		*f = failures{}
 	}
-	if _, known := (*f)[class]; !known && len(*f) >= maxClasses {
+	if _, known := (*f)[class]; !known && len(*f) >= most {
 		class = classOther
 	}
 	(*f)[class]++
+}
+
+// maxRules is how many rules of refusals are told apart.
+const maxRules = 64
+
+// ruleOf returns the rule that an error of somebody else's names, or "".
+func ruleOf(err error) (rule string) {
+	defer func() {
+		if recover() != nil {
+			rule = ""
+		}
+	}()
+	var refusal interface{ RefusalRule() string }
+	if errors.As(err, &refusal) {
+		rule = clip(refusal.RefusalRule(), maxSource)
+	}
+	return rule
+}
+
+// refused counts a refusal by its rule. Nothing may be locked.
+func (s *Session[O]) refused(rule string) {
+	s.note(func(t *trouble) { t.refusals.addUpTo(maxRules, rule) })
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	s.c.refusals.addUpTo(maxRules, rule)
 }
 
 // draftFailed counts a draft's failure and says so, in the log not more often

@@ -57,7 +57,11 @@ func (f *flight[O]) joinable() bool {
 
 // join marks f as wanted. It fails if f was given up.
 func (f *flight[O]) join() bool {
-	return f.interest.CompareAndSwap(unjoined, joined) || f.interest.Load() == joined
+	first := f.interest.CompareAndSwap(unjoined, joined)
+	if first && f.ctx != nil {
+		f.ctx.asked.set()
+	}
+	return first || f.interest.Load() == joined
 }
 
 // ended is closed when f is cancelled or out of time. A target's own run never
@@ -189,6 +193,10 @@ func (c *Cache[O]) makeEntry(f *flight[O], o O) (e *entry[O], err error) {
 		if maxAge > 0 {
 			life = min(life, maxAge)
 		}
+	}
+	if f.rule.Public {
+		p, ok := any(o).(interface{ Private() bool })
+		e.unkept = e.unkept || ok && p.Private()
 	}
 	e.expires = f.started + min(life, math.MaxInt64-f.started)
 	e.observation = o

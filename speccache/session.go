@@ -220,6 +220,7 @@ func (s *Session[O]) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st.DraftFailures = maps.Clone(s.trouble.failures)
+	st.Refusals = maps.Clone(s.trouble.refusals)
 	st.StepBytes = s.history.bytes
 	return st
 }
@@ -363,7 +364,7 @@ func (s *Session[O]) tell(f *flight[O], kind EventKind) {
 }
 
 func (s *Session[O]) emitRun(f *flight[O], kind EventKind) {
-	ev := Event{Kind: kind, Source: f.guess.source, Rank: f.guess.rank, Took: f.took, Err: s.c.errText(f.err)}
+	ev := Event{Kind: kind, Source: f.guess.source, Rank: f.guess.rank, Took: f.took, Rule: ruleOf(f.err), Err: s.c.errText(f.err)}
 	s.c.describe(&ev, f.key.action)
 	s.emit(ev)
 }

@@ -157,6 +157,11 @@ type Stats struct {
 	// Guesses is what the drafts and Speculate proposed, and what became of
 	// it. The rest ran ahead.
 	Guesses GuessStats
+	// Refusals counts by rule the guesses that Environment.Policy refused, and
+	// runs ahead that ended with an error which names a rule: one with a
+	// method RefusalRule() string, such as web.PolicyError. Errors without one
+	// count as "other", and so does what comes after 64 different rules.
+	Refusals map[string]int64
 
 	// Speculated = running now + Used + Wasted, in runs ahead. (A session may
 	// use what another one of its scope has run ahead, so that its own figures

@@ -157,7 +157,7 @@ func looped(t *testing.T, opts llmsim.Options, test func(t *testing.T, k *kit)) 
 func staged(t *testing.T, sim *llmsim.Server, at *llmsim.Endpoint, test func(t *testing.T, k *kit)) {
 	t.Helper()
 	k := &kit{sim: sim, at: at, site: museum(), chat: target.ChatConfig{Tools: tools}}
-	env := web.New(web.Config{Transport: k.site}).Environment()
+	env := web.New(web.Config{Transport: k.site, IgnoreRobots: true}).Environment()
 	var err error
 	k.cache, err = speccache.New(env, speccache.Config[*web.Page]{Predictor: draft.Lexical(env.View)})
 	require.NoError(t, err)

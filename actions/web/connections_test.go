@@ -21,7 +21,7 @@ func aheadOf(ctx context.Context) context.Context {
 func TestAHundredRunsAheadLeaveTheTargetAConnection(t *testing.T) {
 	const runsAhead = 100
 	arrived, release := make(chan struct{}, runsAhead), make(chan struct{})
-	f, url := serveWith(t, web.Config{}, func(w http.ResponseWriter, r *http.Request) {
+	f, url := serveWith(t, web.Config{IgnoreRobots: true}, func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Sec-Purpose") != "" {
 			arrived <- struct{}{}
 			<-release

@@ -29,12 +29,25 @@
 // A guess must be a link of a page that the session has seen, on the host and
 // port of one, not by http where that one came by https, and must not sound
 // like an action ("/logout", "?do=delete") or offer a download; see
-// [PolicyError]. The target may visit what it likes.
+// [PolicyError]. So ports are those that the target itself went to.
+// Config.AheadHosts widens that and Config.AheadRefuse narrows it. The target
+// may visit what it likes.
+//
+// Runs ahead obey the host's robots.txt (RFC 9309), which the first one at an
+// origin reads in its own time, and leave a host alone for a while that
+// answered 429 or 503. Neither holds for the target's own visits, and a target
+// that waits for a run ahead does not wait for a robots.txt.
 //
 // The environment names the host of each visit, so that a cache bounds what runs
-// ahead at one; the target's own visits never wait. What a host says about keeping a page is
-// heeded where it forbids or limits that: no-store, no-cache, max-age, and a
-// Vary that tells runs ahead from others.
+// ahead at one; the target's own visits never wait.
+//
+// # How long pages are kept
+//
+// As RFC 9111 has it for a cache of one user, and never longer than the rule
+// says: no-store, no-cache, max-age, Expires and Age count, a tenth of what has
+// passed since Last-Modified where there is nothing better, and a Vary that
+// tells runs ahead from others. What is stale is asked for anew. See also
+// [Page.Private].
 //
 // # Hostile pages
 //
@@ -51,5 +64,6 @@
 // # Concurrency
 //
 // A Fetcher and a Page may be used from several goroutines at once. The
-// package starts no goroutines but those of net/http.
+// package starts no goroutines but those of net/http, and one beside each
+// reading of a robots.txt, which ends with it.
 package web

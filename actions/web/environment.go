@@ -43,7 +43,7 @@ func (f *Fetcher) Environment() actions.Environment[*Page] {
 		Do:      f.Do,
 		Rules:   actions.Reads(visitName, clickName),
 		Resolve: resolve,
-		Policy:  policy,
+		Policy:  f.policy,
 		Host:    hostOf,
 		View:    (*Page).View,
 		Size:    (*Page).Size,

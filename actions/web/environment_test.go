@@ -88,7 +88,7 @@ func TestAPageIsKeptAsLongAsItsHostAllows(t *testing.T) {
 		"c=max-age=5":             5 * time.Second,
 		"c=MAX-AGE=%225%22&c=max-age=3,max-age=4": 3 * time.Second,
 		"c=max-age=nonsense":                      never,
-		"c=max-age=99999999999999999999":          0,
+		"c=max-age=99999999999999999999":          1 << 31 * time.Second,
 		"v=Accept,Cookie":                         0,
 		"v=*":                                     never,
 		"v=Sec-Purpose":                           0,

@@ -170,7 +170,10 @@ type PolicyError struct {
 	// "downgrade" (only by https, and this is http),
 	// "action-like" (its words sound like doing rather than reading, or it
 	// may work only once), "download" (the link offers a file), "in view" (it
-	// is the page that the target looks at), or "unresolved" (no visit).
+	// is the page that the target looks at), "unresolved" (no visit), "robots"
+	// (the host's robots.txt does not allow it, or could not be read),
+	// "backoff" (the host answered 429 or 503 a moment ago), or what
+	// Config.AheadRefuse says.
 	Rule string
 	URL  string
 
@@ -197,6 +200,9 @@ func (e *PolicyError) Error() string {
 	return msg
 }
 
+// RefusalRule returns Rule, by which speccache counts refusals.
+func (e *PolicyError) RefusalRule() string { return e.Rule }
+
 var values = regexp.MustCompile(`=[^&;]+`)
 
 func (e *PolicyError) means() string {
@@ -215,4 +221,6 @@ var meanings = map[string]string{
 	"download":    "the link offers a file",
 	"in view":     "it is the page that the target looks at",
 	"unresolved":  "it is no visit of a URL",
+	"robots":      "its host's robots.txt does not allow it, or could not be read",
+	"backoff":     "its host was busy, and is left alone for a while",
 }

@@ -44,18 +44,45 @@ type Config struct {
 	// UserAgent is what requests say they come from. Empty means
 	// "speccache/0 (+https://github.com/speccache/speccache-go)".
 	UserAgent string
+
+	// IgnoreRobots lets runs ahead ask for what the host's robots.txt forbids
+	// to the UserAgent's first product, such as "speccache", or to everybody.
+	// By default each run ahead at a new scheme, host and port reads that file
+	// before, which is remembered for a day. The target's own visits are never
+	// subject to it. A Crawl-delay is not heeded; speccache's
+	// Config.MaxAheadHost bounds what runs at once.
+	IgnoreRobots bool
+
+	// AheadHosts are hosts that runs ahead may ask although no page of the
+	// session is there: "docs.example.org" for its ports 80 and 443,
+	// "docs.example.org:8443" for another one, each exactly as in canonical
+	// URLs. Redirects of runs ahead may lead there too. Nil: only hosts and
+	// ports that the session is on, where the target itself went.
+	AheadHosts []string
+
+	// AheadRefuse returns the rule, as one word for counters, by which a
+	// canonical URL is not asked for ahead, or "". It comes after the rules of
+	// [PolicyError] and narrows them, for guesses and for redirects of runs
+	// ahead. It is called concurrently. Nil refuses nothing.
+	AheadRefuse func(url string) (rule string)
 }
 
 // A Fetcher reads web pages over HTTP. It keeps no cookies and sends no
 // credentials. It is safe for concurrent use.
 type Fetcher struct {
-	cfg   Config
-	close func()
+	cfg     Config
+	close   func()
+	hosts   map[string]bool // Config.AheadHosts
+	origins origins
+	pauses  pauses
 }
 
 // New returns a Fetcher.
 func New(cfg Config) *Fetcher {
-	f := &Fetcher{cfg: cfg, close: func() {}}
+	f := &Fetcher{cfg: cfg, close: func() {}, hosts: map[string]bool{}}
+	for _, host := range cfg.AheadHosts {
+		f.hosts[host] = true
+	}
 	if cfg.Transport == nil {
 		pool := newPool()
 		f.cfg.Transport, f.close = pool, pool.CloseIdleConnections
@@ -125,6 +152,9 @@ func (f *Fetcher) fetch(caller context.Context, first address) (*Page, error) {
 	to := first
 	var life lifetime
 	for range f.cfg.MaxRedirects + 1 {
+		if err := f.admit(ctx, to); err != nil {
+			return nil, f.failed(caller, ctx, to, err)
+		}
 		page, next, err := f.hop(ctx, to, &life)
 		switch {
 		case err != nil:
@@ -152,13 +182,14 @@ func (f *Fetcher) failed(caller, ctx context.Context, at address, err error) err
 func (f *Fetcher) hop(ctx context.Context, to address, life *lifetime) (*Page, address, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	resp, err := f.request(ctx, to)
+	asked := time.Now()
+	resp, err := f.request(ctx, to, "text/html,application/xhtml+xml")
 	if err != nil {
 		return nil, address{}, fmt.Errorf("web: %s: %w", to.url, err)
 	}
 	defer resp.Body.Close()
-	life.limit(resp.Header, actions.CallFrom(ctx).Ahead)
-	if next, err := answer(ctx, resp, to); err != nil || next.url != "" {
+	life.limit(resp, asked, actions.CallFrom(ctx).Ahead)
+	if next, err := f.answer(ctx, resp, to); err != nil || next.url != "" {
 		drain(resp.Body, cancel)
 		return nil, next, err
 	}
@@ -170,18 +201,22 @@ func (f *Fetcher) hop(ctx context.Context, to address, life *lifetime) (*Page, a
 	return page, address{}, err
 }
 
-func (f *Fetcher) request(ctx context.Context, to address) (*http.Response, error) {
+func (f *Fetcher) request(ctx context.Context, to address, accept string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, to.url, nil)
 	if err != nil {
 		return nil, err
 	}
 	exact(req.URL, to)
-	req.Header.Set("Accept", "text/html,application/xhtml+xml")
+	req.Header.Set("Accept", accept)
 	req.Header.Set("User-Agent", f.cfg.UserAgent)
 	if actions.CallFrom(ctx).Ahead {
 		req.Header.Set("Sec-Purpose", "prefetch")
 	}
-	return f.cfg.Transport.RoundTrip(req)
+	resp, err := f.cfg.Transport.RoundTrip(req)
+	if err == nil {
+		f.pauses.note(to.host, resp)
+	}
+	return resp, err
 }
 
 // exact makes net/http ask for the path as the address has it, where it would
@@ -194,7 +229,7 @@ func exact(u *neturl.URL, to address) {
 
 // answer judges a response before its body is read: it returns an error, or
 // where a redirect leads, or neither if there is a page to read.
-func answer(ctx context.Context, resp *http.Response, from address) (next address, err error) {
+func (f *Fetcher) answer(ctx context.Context, resp *http.Response, from address) (next address, err error) {
 	location := resp.Header.Get("Location")
 	switch resp.StatusCode {
 	case http.StatusOK, http.StatusNonAuthoritativeInfo:
@@ -202,7 +237,7 @@ func answer(ctx context.Context, resp *http.Response, from address) (next addres
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
 		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 		if location != "" {
-			return redirect(ctx, from, location)
+			return f.redirect(ctx, from, location)
 		}
 	}
 	return address{}, &StatusError{URL: from.url, Code: resp.StatusCode}
@@ -222,25 +257,37 @@ func checkType(resp *http.Response, from address) error {
 
 // redirect returns where a redirect leads. What runs ahead was permitted for
 // one host and one reading URL; a redirect can't widen that.
-func redirect(ctx context.Context, from address, location string) (address, error) {
+func (f *Fetcher) redirect(ctx context.Context, from address, location string) (address, error) {
 	r, err := newResolver(from.url, "")
 	if err != nil {
 		return address{}, err
 	}
 	to, _, err := r.resolve(location)
-	switch {
-	case err != nil:
+	if err != nil {
 		return address{}, fmt.Errorf("web: %s: redirect: %w", from.url, err)
-	case !actions.CallFrom(ctx).Ahead:
-		return to, nil
-	case to.host != from.host:
-		return address{}, &PolicyError{Rule: "host", URL: to.url, redirected: true}
-	case downgrade(from.url, secure(to.url)):
-		return address{}, &PolicyError{Rule: "downgrade", URL: to.url, redirected: true}
-	case actionLike(to.url):
-		return address{}, &PolicyError{Rule: "action-like", URL: to.url, redirected: true}
+	}
+	if actions.CallFrom(ctx).Ahead {
+		if rule := f.ruleFor(from, to); rule != "" {
+			return address{}, &PolicyError{Rule: rule, URL: to.url, redirected: true}
+		}
 	}
 	return to, nil
+}
+
+// ruleFor returns the rule by which a run ahead does not follow a redirect, or
+// "".
+func (f *Fetcher) ruleFor(from, to address) string {
+	switch {
+	case to.host != from.host && !f.hosts[to.host]:
+		return "host"
+	case downgrade(from.url, secure(to.url)):
+		return "downgrade"
+	case actionLike(to.url):
+		return "action-like"
+	case f.cfg.AheadRefuse != nil:
+		return f.cfg.AheadRefuse(to.url)
+	}
+	return ""
 }
 
 // read returns the whole body or an error.
@@ -277,7 +324,7 @@ func newPage(at address, resp *http.Response, body []byte) (*Page, error) {
 		url:    at.url,
 		host:   at.host,
 		status: resp.StatusCode,
-		header: resp.Header.Clone(),
+		header: ownHeader(resp.Header),
 		html:   text,
 		bytes:  len(body),
 	}
@@ -285,6 +332,18 @@ func newPage(at address, resp *http.Response, body []byte) (*Page, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// ownHeader copies what a header says about the page, and leaves out what its
+// Connection line says is about the connection.
+func ownHeader(h http.Header) http.Header {
+	own := h.Clone()
+	for _, line := range h.Values("Connection") {
+		for name := range strings.SplitSeq(line, ",") {
+			own.Del(strings.TrimSpace(name))
+		}
+	}
+	return own
 }
 
 // drain reads what little is left of a body, so that its connection can be

@@ -373,7 +373,7 @@ func TestARunAheadDoesNotFollowARedirectThatItWasNotPermitted(t *testing.T) {
 
 func TestARunAheadDoesNotFollowARedirectOutOfHTTPS(t *testing.T) {
 	var asked []string
-	f := web.New(web.Config{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+	f := web.New(web.Config{IgnoreRobots: true, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
 		asked = append(asked, r.URL.String())
 		if r.URL.Path == "/x" {
 			return answer(r, http.StatusOK, nil), nil

@@ -16,10 +16,11 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// serve starts a server and a fetcher that knows nothing of it.
+// serve starts a server and a fetcher that knows nothing of it, and asks for
+// what it is told to alone.
 func serve(t testing.TB, h http.HandlerFunc) (*web.Fetcher, string) {
 	t.Helper()
-	return serveWith(t, web.Config{}, h)
+	return serveWith(t, web.Config{IgnoreRobots: true}, h)
 }
 
 func serveWith(t testing.TB, cfg web.Config, h http.HandlerFunc) (*web.Fetcher, string) {

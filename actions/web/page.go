@@ -116,6 +116,11 @@ func (p *Page) Header() http.Header {
 	return p.header.Clone()
 }
 
+// Private reports whether the host meant the page for one client: it said
+// Cache-Control: private, set a cookie, or answered a request with credentials
+// without leave to share. Caches do not keep it for a Public rule.
+func (p *Page) Private() bool { return p != nil && p.life.private }
+
 // Title returns the page's title in one line. It may be empty.
 func (p *Page) Title() string {
 	if p == nil {

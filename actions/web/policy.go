@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"strings"
 
 	"github.com/speccache/speccache-go/actions"
@@ -8,8 +9,9 @@ import (
 
 // policy decides whether a guess may run ahead. The draft that made it reads
 // pages that anybody may have written, so it may pick a link that the session
-// has seen, on a host that the session is on, and nothing else.
-func policy(s actions.State[*Page], guess actions.Action) error {
+// has seen, on a host that the session is on, and nothing else. What the host
+// itself is known to say comes last.
+func (f *Fetcher) policy(s actions.State[*Page], guess actions.Action) error {
 	if guess.Name() != visitName {
 		return &PolicyError{Rule: "unresolved", URL: guess.String()}
 	}
@@ -29,19 +31,68 @@ func policy(s actions.State[*Page], guess actions.Action) error {
 			best.rule = "scheme"
 		}
 	case best.rule == "":
-		best.rule = onHost(s, best)
+		best.rule = f.onHost(s, best)
 	}
-	if best.rule == "" {
+	if best.rule != "" {
+		return &PolicyError{Rule: best.rule, URL: urlOf(guess)}
+	}
+	return f.manners(urlOf(guess), best)
+}
+
+// manners returns an error if the application refuses a canonical URL, or its
+// host is known to.
+func (f *Fetcher) manners(url string, v verdict) error {
+	rule := ""
+	if f.cfg.AheadRefuse != nil {
+		rule = f.cfg.AheadRefuse(url)
+	}
+	switch {
+	case rule != "":
+	case f.pauses.busy(v.host):
+		rule = "backoff"
+	case !f.cfg.IgnoreRobots && f.origins.forbidden(address{url, v.host}):
+		rule = "robots"
+	default:
 		return nil
 	}
-	return &PolicyError{Rule: best.rule, URL: urlOf(guess)}
+	return &PolicyError{Rule: rule, URL: url}
+}
+
+// admit returns an error if a run ahead may not ask for an address now. It
+// reads the host's robots.txt if nobody has.
+func (f *Fetcher) admit(ctx context.Context, to address) error {
+	switch {
+	case !actions.CallFrom(ctx).Ahead, isClosed(actions.Asked(ctx)):
+		return nil
+	case f.pauses.busy(to.host):
+		return &PolicyError{Rule: "backoff", URL: to.url}
+	case f.cfg.IgnoreRobots:
+		return nil
+	}
+	if err := f.obeyRobots(ctx, to); err != nil {
+		return err
+	}
+	if f.pauses.busy(to.host) && !isClosed(actions.Asked(ctx)) { // so said its robots.txt
+		return &PolicyError{Rule: "backoff", URL: to.url}
+	}
+	return nil
 }
 
 // onHost returns the rule that forbids a link because of where it leads: one
 // of the session's pages must be on its host and port, and what is read there
-// by https only is not asked for in clear text.
-func onHost(s actions.State[*Page], v verdict) (rule string) {
+// by https only is not asked for in clear text. So ports are those that the
+// target itself went to. Hosts that the application lists are as good as where
+// the page in view is.
+func (f *Fetcher) onHost(s actions.State[*Page], v verdict) (rule string) {
 	rule = "host"
+	if f.hosts[v.host] {
+		if rule = ""; downgrade(inView(s).URL(), v.secure) {
+			rule = "downgrade"
+		}
+	}
+	if rule == "" {
+		return ""
+	}
 	for _, step := range s.Steps {
 		p := step.Observation
 		switch {

@@ -57,6 +57,7 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 	openai "github.com/sashabaranov/go-openai"
 	"github.com/speccache/speccache-go/actions"

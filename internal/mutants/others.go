@@ -39,7 +39,7 @@ var otherMutants = []mutant{
 	},
 	{
 		name: "a link to another host runs ahead", file: "actions/web/policy.go",
-		edits: []edit{{"best.rule = onHost(s, best)", "_ = onHost(s, best)"}},
+		edits: []edit{{"best.rule = f.onHost(s, best)", "_ = f.onHost(s, best)"}},
 		tests: "AGuessIsALink",
 	},
 	{
@@ -59,7 +59,7 @@ var otherMutants = []mutant{
 	},
 	{
 		name: "a redirect leads a run ahead to another host", file: "actions/web/fetcher.go",
-		edits: []edit{{"case to.host != from.host:", "case false:"}},
+		edits: []edit{{"case to.host != from.host && !f.hosts[to.host]:", "case false:"}},
 		tests: "ARunAheadDoesNotFollow",
 	},
 	{
@@ -83,14 +83,49 @@ var otherMutants = []mutant{
 		tests: "ABodyOverTheLimit",
 	},
 	{
-		name: "what a host forbids to keep is kept", file: "actions/web/lifetime.go",
+		name: "what a host forbids to keep is kept", file: "actions/web/cachecontrol.go",
 		edits: []edit{{`case "no-store", "no-cache":`, `case "no-cache":`}},
 		tests: "APageIsKept",
 	},
 	{
 		name: "what depends on everything is kept", file: "actions/web/lifetime.go",
-		edits: []edit{{`if name == "*" || ahead`, `if ahead`}},
+		edits: []edit{{`case "*":`, `case "+":`}},
 		tests: "APageIsKept",
+	},
+	{
+		name: "the age that a page came with is forgotten", file: "actions/web/lifetime.go",
+		edits: []edit{{"return cc.maxAge - age, true", "return cc.maxAge, true"}},
+		tests: "APagesLifeIsCounted",
+	},
+	{
+		name: "a page with a cookie is shared", file: "actions/web/lifetime.go",
+		edits: []edit{{`len(h.Values("Set-Cookie")) > 0`, "false"}},
+		tests: "APageForOneClient",
+	},
+	{
+		name: "robots.txt is not heeded", file: "actions/web/robots.go",
+		edits: []edit{{"return r[i].allow", "return true"}},
+		tests: "RobotsForbid|RobotsRules",
+	},
+	{
+		name: "a robots.txt that can't be read allows", file: "actions/web/origins.go",
+		edits: []edit{{"f.origins.learn(r, nil, true, robotsFailure)", "f.origins.learn(r, nil, false, robotsFailure)"}},
+		tests: "CanNotBeRead",
+	},
+	{
+		name: "a target waits for a hung robots.txt", file: "actions/web/origins.go",
+		edits: []edit{{"case <-asked:\n\t\t\tcancel()", "case <-asked:\n\t\t\t<-ctx.Done()"}},
+		tests: "AHungRobotsFile",
+	},
+	{
+		name: "runs ahead go on at a busy host", file: "actions/web/backoff.go",
+		edits: []edit{{"return ok\n", "return false\n"}},
+		tests: "ABusyHost",
+	},
+	{
+		name: "a redirect leads a run ahead past the application's word", file: "actions/web/fetcher.go",
+		edits: []edit{{"return f.cfg.AheadRefuse(to.url)", `return ""`}},
+		tests: "ARedirectOfARunAhead",
 	},
 	{
 		name: "hosts are not told that a request runs ahead", file: "actions/web/fetcher.go",

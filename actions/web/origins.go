@@ -1,0 +1,247 @@
+package web
+
+import (
+	"bytes"
+	"container/list"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/speccache/speccache-go/actions"
+)
+
+// How long a robots.txt is believed: RFC 9309 asks for no more than a day. One
+// that could not be read forbids everything for a while.
+const (
+	robotsAge     = 24 * time.Hour
+	robotsFailure = time.Minute
+
+	robotsTimeout   = 10 * time.Second // of fetching one
+	robotsRedirects = 5
+)
+
+// Limits on what is remembered of robots.txt files.
+const (
+	maxOrigins     = 1024
+	maxOriginBytes = 16 << 20 // of their rules
+)
+
+// origins remember what the origins that runs ahead asked say in their
+// robots.txt, those asked last.
+type origins struct {
+	mu    sync.Mutex // held for lookups and arithmetic
+	known map[string]*list.Element
+	order list.List // of *origin, the one asked last in front
+	bytes int
+}
+
+// An origin is a scheme, host and port.
+type origin struct {
+	name string
+	turn chan struct{} // whoever puts something in fetches its robots.txt
+
+	// Guarded by origins.mu.
+	rules  robots
+	closed bool      // nothing may be asked
+	until  time.Time // when that is over; zero if nothing is known
+}
+
+// of returns an origin, and remembers it.
+func (o *origins) of(name string) *origin {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if e := o.known[name]; e != nil {
+		o.order.MoveToFront(e)
+		return e.Value.(*origin)
+	}
+	if o.known == nil {
+		o.known = map[string]*list.Element{}
+	}
+	r := &origin{name: name, turn: make(chan struct{}, 1)}
+	o.known[name] = o.order.PushFront(r)
+	o.trim()
+	return r
+}
+
+// trim forgets what was not asked for longest. It holds o.mu.
+func (o *origins) trim() {
+	for o.order.Len() > maxOrigins || o.bytes > maxOriginBytes && o.order.Len() > 1 {
+		last := o.order.Remove(o.order.Back()).(*origin)
+		delete(o.known, last.name)
+		o.bytes -= last.rules.size()
+	}
+}
+
+// learn takes what an origin's robots.txt says.
+func (o *origins) learn(r *origin, rules robots, closed bool, age time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if e := o.known[r.name]; e != nil && e.Value == r { // else it was forgotten
+		o.bytes += rules.size() - r.rules.size()
+	}
+	r.rules, r.closed, r.until = rules, closed, time.Now().Add(age)
+	o.trim()
+}
+
+// ask returns what an origin that is known says about a path.
+func (o *origins) ask(r *origin, path string) (allowed, known bool) {
+	o.mu.Lock()
+	rules, closed, known := r.rules, r.closed, time.Now().Before(r.until)
+	o.mu.Unlock()
+	return known && !closed && rules.allows(path), known
+}
+
+// forbidden reports whether an address is known to be forbidden.
+func (o *origins) forbidden(to address) bool {
+	o.mu.Lock()
+	e := o.known[to.origin()]
+	o.mu.Unlock()
+	if e == nil {
+		return false
+	}
+	allowed, known := o.ask(e.Value.(*origin), to.path())
+	return known && !allowed
+}
+
+// origin returns the scheme, host and port of an address.
+func (a address) origin() string {
+	scheme, _, _ := strings.Cut(a.url, "://")
+	return scheme + "://" + a.host
+}
+
+// obeyRobots returns an error if an origin's robots.txt does not let a run
+// ahead ask for an address. Whoever is first at an origin fetches the file, in
+// its own time. As soon as a target waits for the run, the file is none of its
+// business any more, and nobody waits for it.
+func (f *Fetcher) obeyRobots(ctx context.Context, to address) error {
+	r, asked := f.origins.of(to.origin()), actions.Asked(ctx)
+	allowed, known := f.origins.ask(r, to.path())
+	if !known {
+		select {
+		case r.turn <- struct{}{}:
+			defer func() { <-r.turn }()
+		case <-asked:
+			return nil
+		case <-ctx.Done():
+			return fmt.Errorf("web: %s: %w", to.url, ctx.Err())
+		}
+		if allowed, known = f.origins.ask(r, to.path()); !known {
+			f.fetchRobots(ctx, asked, r)
+			allowed, known = f.origins.ask(r, to.path())
+		}
+	}
+	switch {
+	case allowed || isClosed(asked):
+		return nil
+	case ctx.Err() != nil && !known:
+		return fmt.Errorf("web: %s: %w", to.url, ctx.Err())
+	}
+	return &PolicyError{Rule: "robots", URL: to.url}
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// fetchRobots learns what an origin's robots.txt says, unless the run ends or
+// a target waits for it.
+func (f *Fetcher) fetchRobots(run context.Context, asked <-chan struct{}, r *origin) {
+	ctx, cancel := context.WithTimeout(run, robotsTimeout)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		select {
+		case <-asked:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	defer func() {
+		cancel()
+		<-watched
+	}()
+	text, code, err := f.readRobots(ctx, r.name)
+	switch {
+	case err != nil && (run.Err() != nil || isClosed(asked)): // which says nothing
+	case err != nil, code >= 500, code == http.StatusTooManyRequests:
+		f.origins.learn(r, nil, true, robotsFailure)
+	case code >= 400: // there is none
+		f.origins.learn(r, nil, false, robotsAge)
+	default:
+		f.origins.learn(r, parseRobots(text, productOf(f.cfg.UserAgent)), false, robotsAge)
+	}
+}
+
+// readRobots follows redirects on the origin's host: one that leaves it would
+// take runs ahead to a host that nobody visits.
+func (f *Fetcher) readRobots(ctx context.Context, origin string) (text string, code int, err error) {
+	to, err := absolute(origin + "/robots.txt")
+	for hops := 0; err == nil; hops++ {
+		var next address
+		text, code, next, err = f.hopRobots(ctx, to)
+		switch {
+		case err != nil || next.url == "":
+			return text, code, err
+		case hops == robotsRedirects:
+			return "", http.StatusNotFound, nil // RFC 9309, section 2.3.1.2
+		case bareHost(next.host) != bareHost(to.host) || downgrade(to.url, secure(next.url)):
+			return "", 0, fmt.Errorf("web: %s: redirect to %s", to.url, next.url)
+		}
+		to = next
+	}
+	return "", 0, err
+}
+
+// bareHost returns a host without its port.
+func bareHost(host string) string {
+	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') {
+		return host[:i]
+	}
+	return host
+}
+
+func (f *Fetcher) hopRobots(ctx context.Context, to address) (text string, code int, next address, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	resp, err := f.request(ctx, to, "text/plain")
+	if err != nil {
+		return "", 0, address{}, err
+	}
+	defer resp.Body.Close()
+	code = resp.StatusCode
+	if location := resp.Header.Get("Location"); code >= 300 && code < 400 && location != "" {
+		drain(resp.Body, cancel)
+		base, err := newResolver(to.url, "")
+		if err != nil {
+			return "", code, address{}, err
+		}
+		next, _, err = base.resolve(location)
+		return "", code, next, err
+	}
+	if code < 200 || code >= 300 {
+		drain(resp.Body, cancel)
+		return "", max(code, http.StatusBadRequest), address{}, nil
+	}
+	text, err = readStart(resp.Body)
+	return text, code, address{}, err
+}
+
+// readStart reads as much of a robots.txt as counts, in whole lines.
+func readStart(body io.Reader) (string, error) {
+	var b bytes.Buffer
+	n, err := b.ReadFrom(io.LimitReader(body, maxRobots+1))
+	text := b.String()
+	if n > maxRobots {
+		text = text[:strings.LastIndexAny(text, "\r\n")+1]
+	}
+	return text, err
+}

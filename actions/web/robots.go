@@ -1,0 +1,180 @@
+package web
+
+import (
+	"slices"
+	"strings"
+)
+
+// Limits on a robots.txt. RFC 9309 asks for 500 KiB at least.
+const (
+	maxRobots     = 500 << 10 // bytes that are read
+	maxRobotsPath = 2 << 10   // bytes of a path and query that rules are asked about
+)
+
+// robots are the rules of one robots.txt for one product, longest first, and
+// allow before disallow where they are as long: the first that matches decides.
+type robots []robotsRule
+
+type robotsRule struct {
+	pattern string
+	allow   bool
+}
+
+// parseRobots reads what a robots.txt says to a product by RFC 9309: the groups
+// that name it, or else those for everybody. Whatever is no rule is passed
+// over.
+func parseRobots(text, product string) robots {
+	var own, others robots
+	named, mine, all, ruled := false, false, false, true // of the group at hand
+	for line := range lines(strings.TrimPrefix(text, "\uFEFF")) {
+		key, value := cutRule(line)
+		switch key {
+		case "user-agent":
+			if ruled { // the first line of the next group
+				mine, all, ruled = false, false, false
+			}
+			mine = mine || product != "" && strings.EqualFold(productOf(value), product)
+			all = all || value == "*" || strings.HasPrefix(value, "* ")
+			named = named || mine
+		case "allow", "disallow":
+			ruled = true
+			if value == "" {
+				continue
+			}
+			r := robotsRule{normalise(value), key == "allow"}
+			if mine {
+				own = append(own, r)
+			}
+			if all {
+				others = append(others, r)
+			}
+		}
+	}
+	if !named {
+		own = others
+	}
+	slices.SortStableFunc(own, func(a, b robotsRule) int {
+		if len(a.pattern) != len(b.pattern) {
+			return len(b.pattern) - len(a.pattern)
+		}
+		return rank(a) - rank(b)
+	})
+	return own
+}
+
+func rank(r robotsRule) int {
+	if r.allow {
+		return 0
+	}
+	return 1
+}
+
+// lines calls yield for the lines of a text, however they end.
+func lines(text string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for text != "" {
+			var line string
+			if line, text = cutAny(text, "\r\n"); !yield(line) {
+				return
+			}
+		}
+	}
+}
+
+// cutRule splits a line at its colon, or without one at its first white space,
+// as is often written. The key is in lower case.
+func cutRule(line string) (key, value string) {
+	line, _, _ = strings.Cut(line, "#")
+	line = strings.TrimSpace(line)
+	key, value, ok := strings.Cut(line, ":")
+	if !ok {
+		key, value = cutAny(line, " \t")
+		if value = strings.TrimSpace(value); strings.ContainsAny(value, " \t") {
+			return "", "" // a sentence
+		}
+	}
+	return strings.ToLower(strings.TrimSpace(key)), strings.TrimSpace(value)
+}
+
+// productOf returns the name that a User-Agent begins with.
+func productOf(agent string) string {
+	end := strings.IndexFunc(agent, func(r rune) bool {
+		return !(r|0x20 >= 'a' && r|0x20 <= 'z' || r == '-' || r == '_')
+	})
+	if end < 0 {
+		return agent
+	}
+	return agent[:end]
+}
+
+// normalise writes a pattern as canonical URLs are written: what is not ASCII
+// is escaped.
+func normalise(pattern string) string {
+	var b strings.Builder
+	for i := range len(pattern) {
+		if c := pattern[i]; c >= 0x80 {
+			b.Write([]byte{'%', hexDigits[c>>4], hexDigits[c&15]})
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return capitalise(b.String())
+}
+
+const hexDigits = "0123456789ABCDEF"
+
+// capitalise writes the digits of escapes as capitals: they are the same.
+func capitalise(s string) string {
+	b := []byte(s)
+	for i := 0; i+2 < len(b); i++ {
+		if b[i] == '%' && isHex(b[i+1]) && isHex(b[i+2]) {
+			copy(b[i:], strings.ToUpper(s[i:i+3]))
+			i += 2
+		}
+	}
+	return string(b)
+}
+
+// allows reports whether a path, with its query, may be asked for.
+func (r robots) allows(path string) bool {
+	switch {
+	case len(r) == 0, path == "/robots.txt":
+		return true
+	case len(path) > maxRobotsPath: // would take long, and is no loss
+		return false
+	}
+	path = capitalise(path)
+	for i := range r {
+		if r[i].matches(path) {
+			return r[i].allow
+		}
+	}
+	return true
+}
+
+// matches reports whether a path begins as the pattern says. A star is any
+// text, and a dollar at the end is the path's end.
+func (r *robotsRule) matches(path string) bool {
+	pattern, toEnd := strings.CutSuffix(r.pattern, "$")
+	first, rest, starred := strings.Cut(pattern, "*")
+	path, ok := strings.CutPrefix(path, first)
+	for ok && starred {
+		var part string
+		part, rest, starred = strings.Cut(rest, "*")
+		if toEnd && !starred {
+			return strings.HasSuffix(path, part)
+		}
+		// The earliest place leaves the most for what follows.
+		_, path, ok = strings.Cut(path, part)
+	}
+	return ok && (!toEnd || path == "")
+}
+
+// size is what the rules hold in memory.
+func (r robots) size() int {
+	n := 0
+	for i := range r {
+		n += len(r[i].pattern) + 48
+	}
+	return n
+}
