@@ -86,7 +86,7 @@ type Config[O any] struct {
 	// Environment.Size measures them, with a fixed allowance for each. An
 	// eighth of it is the window in which results are safe until the next
 	// step; the rest is ristretto's. After a burst, half as much more may wait for
-	// that for a moment. 0 means 64 MiB.
+	// that for a moment, or 4 MiB. 0 means 64 MiB.
 	MaxBytes int64
 
 	// StepBytes bounds the observations that one session keeps of its steps, for

@@ -40,11 +40,11 @@ type task[O any] struct {
 
 // What is beyond the window is fetched in batches, of so many or less if they
 // are large: to wake a goroutine costs as much as a dozen offers. While the
-// goroutine is behind, as after a burst, so much of all bytes may wait.
+// goroutine is behind, as after a burst, so many bytes may wait, or half of all.
 const (
-	batchLen     = 64
-	batchShare   = 64 // of all bytes, one part in so many
-	waitingShare = 2
+	batchLen   = 64
+	batchShare = 64 // of all bytes, one part in so many
+	maxWaiting = 4 << 20
 )
 
 // checkEvery is after how many offers region and index are compared.

@@ -207,7 +207,7 @@ func (w *world) audit(c *speccache.Cache[*page], cfg pageConfig, settled bool) {
 		most = speccache.DefaultMaxBytes
 	}
 	st := c.Stats()
-	if st.WindowBytes > most*5/8 || settled && st.WindowBytes > most/4 {
+	if settled && st.WindowBytes > most/4 {
 		w.wrong("the window holds %d bytes of %d", st.WindowBytes, most)
 	}
 	if settled && w.sized() && int64(st.Entries*w.size) > most {

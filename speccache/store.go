@@ -129,7 +129,7 @@ func newStore[O any](maxBytes int64) (s *store[O], err error) {
 	s = &store[O]{index: newIndex[O]()}
 	s.window.batch = maxBytes / batchShare
 	s.window.max = max(1, maxBytes/windowShare-s.window.batch)
-	s.window.most = s.window.max + maxBytes/waitingShare
+	s.window.most = s.window.max + max(maxWaiting, maxBytes/2)
 	s.main, err = newRegion(s, max(1, maxBytes-s.window.max-s.window.batch))
 	return s, err
 }

@@ -110,8 +110,8 @@ func TestTheWindowIsBoundedWhileRistrettoIsBehind(t *testing.T) {
 		must(t, s, get(i))
 		most = max(most, c.Stats().WindowBytes)
 	}
-	assert.Less(t, most, int64(5*window), "half of all may wait")
-	assert.Greater(t, most, int64(4*window))
+	assert.Less(t, most, int64(4<<20+2*window), "so many may wait")
+	assert.Greater(t, most, int64(4<<20))
 	assert.NotZero(t, c.Stats().Drops.Busy)
 	assert.Equal(t, speccache.Hit, must(t, s, get(4999)).Outcome)
 	catchUp()
