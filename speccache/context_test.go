@@ -59,7 +59,10 @@ func TestWhatIsDerivedFromTheContextOfARunAheadEndsWithIt(t *testing.T) {
 					return "", d.timed.Err()
 				}}
 				c, s := open(t, gets(w), config{AheadTimeout: 30 * time.Second})
-				s.Speculate(context.WithValue(t.Context(), tag{}, "outer"), many(3)...)
+				caller, leave := context.WithTimeout(context.WithValue(t.Context(), tag{}, "outer"), time.Hour)
+				s.Speculate(caller, many(3)...)
+				synctest.Wait()
+				leave() // which is nothing to them
 				synctest.Wait()
 				require.Len(t, all, 3)
 				for _, d := range all {

@@ -30,7 +30,7 @@ func conference() *httptest.Server {
 func Example() {
 	site := conference()
 	defer site.Close()
-	f := web.New(web.Config{})
+	f := web.New(web.Config{Guard: web.Guard{Allow: web.Loopback()}})
 	defer f.Close()
 	ctx := context.Background()
 
@@ -67,7 +67,7 @@ func Example() {
 func ExampleFetcher_Environment() {
 	site := conference()
 	defer site.Close()
-	f := web.New(web.Config{})
+	f := web.New(web.Config{Guard: web.Guard{Allow: web.Loopback()}})
 	defer f.Close()
 	env := f.Environment()
 

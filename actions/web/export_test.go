@@ -1,6 +1,10 @@
 package web
 
-import "strings"
+import (
+	"context"
+	"net/netip"
+	"strings"
+)
 
 // Resolve returns the canonical URL of a reference on a page, with the short
 // cut for plain paths and without it. Refused references have the URL "".
@@ -29,3 +33,9 @@ func IsPlain(ref string) bool {
 
 // ActionLike exports the policy's rule for words.
 func ActionLike(url string) bool { return actionLike(url) }
+
+// WithLookup returns a guard with a resolver of a test's own.
+func WithLookup(g Guard, lookup func(ctx context.Context, host string) ([]netip.Addr, error)) Guard {
+	g.lookup = lookup
+	return g
+}

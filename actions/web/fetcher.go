@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"mime"
-	"net"
 	"net/http"
 	neturl "net/url"
 	"os"
@@ -21,13 +20,19 @@ import (
 // Config says how a Fetcher fetches. The zero Config is a good one; fields
 // that are zero or negative mean their default.
 type Config struct {
-	// Transport makes the requests. It is the place for credentials, rate
-	// limits and checks of addresses, and must not follow redirects itself.
-	// Nil means a pool of the fetcher's own, for HTTP/1.1 and HTTP/2, that
-	// keeps 16 idle connections per host and ignores the proxies of the
-	// process's environment. It opens as many as the target needs: what runs
+	// Transport makes the requests. It is the place for credentials and rate
+	// limits, and must not follow redirects itself. Nil means a pool of the
+	// fetcher's own, for HTTP/1.1 and HTTP/2, that keeps to Guard, keeps 16 idle
+	// connections per host and ignores the proxies of the process's
+	// environment. It opens as many as the target needs: what runs
 	// ahead is bounded by speccache's Config.MaxAheadHost.
 	Transport http.RoundTripper
+
+	// Guard says which addresses the fetcher's own pool connects to, for the
+	// target and for runs ahead. The zero Guard refuses all that are not public,
+	// this machine's among them. It has no part in a Transport of your own: use
+	// its DialContext there.
+	Guard Guard
 
 	// Timeout bounds a visit from the first request to the last byte. Zero
 	// means 90 seconds, since some sites take a minute. A context may end it
@@ -84,7 +89,7 @@ func New(cfg Config) *Fetcher {
 		f.hosts[host] = true
 	}
 	if cfg.Transport == nil {
-		pool := newPool()
+		pool := newPool(cfg.Guard)
 		f.cfg.Transport, f.close = pool, pool.CloseIdleConnections
 	}
 	f.cfg.Timeout = positive(cfg.Timeout, 90*time.Second)
@@ -104,9 +109,9 @@ func positive[N int | int64 | time.Duration](n, byDefault N) N {
 // newPool returns a transport for many small requests to few hosts. It has no
 // bound on connections, for which the target's own request would have to wait:
 // what runs ahead is bounded before it gets here.
-func newPool() *http.Transport {
+func newPool(g Guard) *http.Transport {
 	return &http.Transport{
-		DialContext:            (&net.Dialer{Timeout: 15 * time.Second}).DialContext,
+		DialContext:            g.DialContext,
 		TLSHandshakeTimeout:    15 * time.Second,
 		MaxIdleConns:           256,
 		MaxIdleConnsPerHost:    16,

@@ -73,7 +73,7 @@ func TestFiftyVisitsInARowUseOneConnection(t *testing.T) {
 			}
 			srv.Start()
 			defer srv.Close()
-			f := web.New(web.Config{})
+			f := web.New(web.Config{Guard: web.Guard{Allow: web.Loopback()}})
 			defer f.Close()
 			for i := range 50 {
 				_, err := f.Do(t.Context(), visit(t, srv.URL+"/"+strconv.Itoa(i)))
@@ -475,7 +475,7 @@ func TestTheURLIsAskedForExactlyAsItIsInTheKey(t *testing.T) {
 }
 
 func TestOnlyVisitsAreDone(t *testing.T) {
-	f := web.New(web.Config{})
+	f := web.New(web.Config{Guard: web.Guard{Allow: web.Loopback()}})
 	_, err := f.Do(t.Context(), click(t, "Calls"))
 	assert.ErrorContains(t, err, "Page.Click")
 	assert.ErrorContains(t, err, "session")
@@ -494,7 +494,7 @@ func TestOnlyVisitsAreDone(t *testing.T) {
 func TestAClosedPortIsTheTransportsError(t *testing.T) {
 	srv := httptest.NewServer(http.NotFoundHandler())
 	srv.Close()
-	_, err := web.New(web.Config{}).Do(t.Context(), visit(t, srv.URL))
+	_, err := web.New(web.Config{Guard: web.Guard{Allow: web.Loopback()}}).Do(t.Context(), visit(t, srv.URL))
 	var op *net.OpError
 	assert.ErrorAs(t, err, &op)
 }

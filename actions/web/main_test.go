@@ -27,6 +27,7 @@ func serveWith(t testing.TB, cfg web.Config, h http.HandlerFunc) (*web.Fetcher, 
 	t.Helper()
 	srv := httptest.NewServer(h)
 	t.Cleanup(srv.Close)
+	cfg.Guard.Allow = web.Loopback()
 	f := web.New(cfg)
 	t.Cleanup(f.Close) // first, for the server waits for idle connections
 	return f, srv.URL

@@ -83,12 +83,12 @@ func TestARunAheadAsksForNothingThatRobotsForbidAndTheTargetIsNotSubject(t *test
 	require.NoError(t, err)
 	assert.Equal(t, 1, site.asked("/secret"))
 
-	rude := web.New(web.Config{IgnoreRobots: true})
+	rude := web.New(web.Config{IgnoreRobots: true, Guard: web.Guard{Allow: web.Loopback()}})
 	defer rude.Close()
 	_, err = rude.Do(ahead, visit(t, url+"/secret"))
 	require.NoError(t, err)
 
-	other := web.New(web.Config{UserAgent: "other/1"})
+	other := web.New(web.Config{UserAgent: "other/1", Guard: web.Guard{Allow: web.Loopback()}})
 	defer other.Close()
 	_, err = other.Do(ahead, visit(t, url+"/secret"))
 	require.NoError(t, err, "the rules are for another product")

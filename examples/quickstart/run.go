@@ -100,7 +100,7 @@ func quickstart(ctx context.Context, opts options, stdout io.Writer) error {
 // run answers all questions in one mode. Everything about SpecCache is here
 // and in walk.
 func (t *tour) run(ctx context.Context, mode speccache.Mode) (*trip, error) {
-	fetcher := web.New(web.Config{Transport: t.transport})
+	fetcher := web.New(web.Config{Transport: t.transport, Guard: web.Guard{Allow: web.Loopback()}})
 	defer fetcher.Close()
 	before := t.site.requests.Load()
 	home, err := t.firstPage(ctx, fetcher)

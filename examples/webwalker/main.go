@@ -71,6 +71,7 @@ type options struct {
 	steps         int
 	json          bool
 	off           bool // no speculation
+	local         bool // sites on this machine, too
 }
 
 // lexical is the draft that is no model.
@@ -86,6 +87,7 @@ func parse(args []string, getenv func(string) string, stderr io.Writer) (options
 	flags.StringVar(&opts.draft, "draft", draft.DefaultModel, "the model that guesses, or "+lexical+", which needs none")
 	flags.IntVar(&opts.steps, "steps", target.DefaultSteps, "after how many steps to give up")
 	flags.BoolVar(&opts.json, "json", false, "print one JSON object instead of the story")
+	flags.BoolVar(&opts.local, "local", false, "visit sites on this machine, too: they are refused otherwise")
 	flags.BoolVar(&opts.off, "no-speculation", false, "fetch each page when the target asks for it")
 	if err := flags.Parse(args); err != nil {
 		return opts, err

@@ -90,7 +90,7 @@ type ended struct {
 
 func start(ctx context.Context, env map[string]string, args ...string) ended {
 	var stdout, stderr strings.Builder
-	code := run(ctx, args, func(name string) string { return env[name] }, &stdout, &stderr)
+	code := run(ctx, append([]string{"-local"}, args...), func(name string) string { return env[name] }, &stdout, &stderr)
 	return ended{code, stdout.String(), stderr.String()}
 }
 

@@ -34,7 +34,11 @@ var tools = []target.Tool{
 // walk answers the question. All that SpecCache needs is here.
 func walk(ctx context.Context, opts options, stdout, stderr io.Writer) error {
 	client := target.NewClient(opts.key, opts.baseURL)
-	fetcher := web.New(web.Config{})
+	var guard web.Guard
+	if opts.local {
+		guard.Allow = web.Loopback()
+	}
+	fetcher := web.New(web.Config{Guard: guard})
 	defer fetcher.Close()
 	env := fetcher.Environment()
 	cache, err := speccache.New(env, config(opts, client, env.View))

@@ -161,11 +161,11 @@ var aheadMutants = []mutant{
 	{
 		name: "the caller's end is the end of what runs ahead", file: "speccache/step.go",
 		edits: []edit{{"context.WithoutCancel(ctx)", "ctx"}},
-		tests: "WorkAheadHasTheCallersValues",
+		tests: "WorkAheadHasTheCallersValues|DerivedFromTheContext",
 	},
 	{
 		name: "what runs ahead does not know that it does", file: "speccache/step.go",
 		edits: []edit{{"Session: s.id, Ahead: true}", "Session: s.id}"}},
-		tests: "WorkAheadHasTheCallersValues",
+		tests: "WorkAheadHasTheCallersValues|DerivedFromTheContext",
 	},
 }

@@ -172,4 +172,24 @@ var otherMutants = []mutant{
 		edits: []edit{{"return same && (piece.Args", "return false && same && (piece.Args"}},
 		tests: "TwoCallsAreNeverMerged",
 	},
+	{
+		name: "one good address makes a name good", file: "actions/web/guard.go",
+		edits: []edit{{"if err := g.check(host, addrs[i]); err != nil {", "if err := g.check(host, addrs[i]); err != nil && i == 0 {"}},
+		tests: "OneOfItsAddresses",
+	},
+	{
+		name: "a name is resolved by the dialer", file: "actions/web/guard.go",
+		edits: []edit{{"net.JoinHostPort(addr.String(), port), i+1", "net.JoinHostPort(host, port), i+1"}},
+		tests: "ResolvedOnce",
+	},
+	{
+		name: "addresses in URLs are not checked", file: "actions/web/guard.go",
+		edits: []edit{{"return []netip.Addr{addr}, g.check(host, addr)", "return []netip.Addr{addr}, nil"}, {"\treturn g.check(literal, to.Addr())", "\t_ = to\n\treturn nil"}},
+		tests: "ZeroConfigVisitsNothing",
+	},
+	{
+		name: "IPv4 in disguise is let through", file: "actions/web/guard.go",
+		edits: []edit{{"case addr.Is4In6():", "case false:"}},
+		tests: "SpecialAddresses",
+	},
 }
