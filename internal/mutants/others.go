@@ -179,7 +179,7 @@ var otherMutants = []mutant{
 	},
 	{
 		name: "a name is resolved by the dialer", file: "actions/web/guard.go",
-		edits: []edit{{"net.JoinHostPort(addr.String(), port), i+1", "net.JoinHostPort(host, port), i+1"}},
+		edits: []edit{{"net.JoinHostPort(addr.String(), port), i+1", "net.JoinHostPort(host+addr.Zone(), port), i+1"}},
 		tests: "ResolvedOnce",
 	},
 	{
