@@ -215,6 +215,7 @@ func TestWhatIsReadStaysInTheWindow(t *testing.T) {
 			s.Lookup(get("read"))
 		}
 		must(t, s, get(i))
+		speccache.Settle(c)
 	}
 	assert.True(t, speccache.InWindow(c, s, get("read")))
 	assert.False(t, speccache.InWindow(c, s, get(0)))
