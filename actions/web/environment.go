@@ -37,7 +37,9 @@ func Click(label string) (actions.Action, error) {
 
 // Environment describes the fetcher to a cache: visit and click only read and
 // may run ahead, clicks are resolved to visits of what they lead to on the
-// page in view, and guesses are held to the policy of [PolicyError].
+// page in view, and guesses are held to the policy of [PolicyError]. Pages that
+// are wanted are renewed, by conditional requests where they came with an ETag or
+// a Last-Modified.
 func (f *Fetcher) Environment() actions.Environment[*Page] {
 	return actions.Environment[*Page]{
 		Do:      f.Do,
@@ -48,6 +50,7 @@ func (f *Fetcher) Environment() actions.Environment[*Page] {
 		View:    (*Page).View,
 		Size:    (*Page).Size,
 		Fresh:   fresh,
+		Renew:   f.renew,
 	}
 }
 

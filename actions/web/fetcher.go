@@ -148,10 +148,12 @@ func (f *Fetcher) Do(ctx context.Context, a actions.Action) (*Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.fetch(ctx, to)
+	return f.fetch(ctx, to, nil)
 }
 
-func (f *Fetcher) fetch(caller context.Context, first address) (*Page, error) {
+// fetch visits a page, and asks only for what has changed since an old one, which
+// may be nil.
+func (f *Fetcher) fetch(caller context.Context, first address, old *Page) (*Page, error) {
 	ctx, cancel := context.WithTimeout(caller, f.cfg.Timeout)
 	defer cancel()
 	to := first
@@ -160,7 +162,7 @@ func (f *Fetcher) fetch(caller context.Context, first address) (*Page, error) {
 		if err := f.admit(ctx, to); err != nil {
 			return nil, f.failed(caller, ctx, to, err)
 		}
-		page, next, err := f.hop(ctx, to, &life)
+		page, next, err := f.hop(ctx, to, &life, old)
 		switch {
 		case err != nil:
 			return nil, f.failed(caller, ctx, to, err)
@@ -184,16 +186,24 @@ func (f *Fetcher) failed(caller, ctx context.Context, at address, err error) err
 }
 
 // hop makes one request. It returns the page, or where to ask next.
-func (f *Fetcher) hop(ctx context.Context, to address, life *lifetime) (*Page, address, error) {
+func (f *Fetcher) hop(ctx context.Context, to address, life *lifetime, old *Page) (*Page, address, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	asked := time.Now()
-	resp, err := f.request(ctx, to, "text/html,application/xhtml+xml")
+	resp, err := f.request(ctx, to, "text/html,application/xhtml+xml", old)
 	if err != nil {
 		return nil, address{}, fmt.Errorf("web: %s: %w", to.url, err)
 	}
 	defer resp.Body.Close()
+	same := resp.StatusCode == http.StatusNotModified && old != nil && old.url == to.url
+	if same {
+		unchanged(resp, old)
+	}
 	life.limit(resp, asked, actions.CallFrom(ctx).Ahead)
+	if same {
+		drain(resp.Body, cancel)
+		return old.again(resp.Header), address{}, nil
+	}
 	if next, err := f.answer(ctx, resp, to); err != nil || next.url != "" {
 		drain(resp.Body, cancel)
 		return nil, next, err
@@ -206,7 +216,7 @@ func (f *Fetcher) hop(ctx context.Context, to address, life *lifetime) (*Page, a
 	return page, address{}, err
 }
 
-func (f *Fetcher) request(ctx context.Context, to address, accept string) (*http.Response, error) {
+func (f *Fetcher) request(ctx context.Context, to address, accept string, old *Page) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, to.url, nil)
 	if err != nil {
 		return nil, err
@@ -214,6 +224,7 @@ func (f *Fetcher) request(ctx context.Context, to address, accept string) (*http
 	exact(req.URL, to)
 	req.Header.Set("Accept", accept)
 	req.Header.Set("User-Agent", f.cfg.UserAgent)
+	condition(req, to, old)
 	if actions.CallFrom(ctx).Ahead {
 		req.Header.Set("Sec-Purpose", "prefetch")
 	}
@@ -287,12 +298,8 @@ func (f *Fetcher) ruleFor(from, to address) string {
 		return "host"
 	case downgrade(from.url, secure(to.url)):
 		return "downgrade"
-	case actionLike(to.url):
-		return "action-like"
-	case f.cfg.AheadRefuse != nil:
-		return f.cfg.AheadRefuse(to.url)
 	}
-	return ""
+	return f.refusal(to.url)
 }
 
 // read returns the whole body or an error.

@@ -212,7 +212,7 @@ func bareHost(host string) string {
 func (f *Fetcher) hopRobots(ctx context.Context, to address) (text string, code int, next address, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	resp, err := f.request(ctx, to, "text/plain")
+	resp, err := f.request(ctx, to, "text/plain", nil)
 	if err != nil {
 		return "", 0, address{}, err
 	}

@@ -1,0 +1,77 @@
+package web
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"time"
+
+	"github.com/speccache/speccache-go/actions"
+)
+
+// renew asks whether a page still is what its host would send: with the
+// validators that came with it, if there are any, so that an unchanged page costs
+// no body. It is asked in the background, so what must not run ahead is not
+// renewed either, though the target has visited it.
+func (f *Fetcher) renew(ctx context.Context, a actions.Action, old *Page) (*Page, bool, error) {
+	to, err := addressOf(a)
+	if err != nil {
+		return nil, false, err
+	}
+	if rule := f.refusal(to.url); rule != "" {
+		return nil, false, &PolicyError{Rule: rule, URL: to.url}
+	}
+	p, err := f.fetch(ctx, to, old)
+	if err != nil {
+		return nil, false, err
+	}
+	same := old != nil && p.url == old.url && p.html == old.html && !p.life.stricter(old.life)
+	return p, !same, nil
+}
+
+// refusal returns the rule by which a URL is never asked for ahead, or "".
+func (f *Fetcher) refusal(url string) string {
+	switch {
+	case actionLike(url):
+		return "action-like"
+	case f.cfg.AheadRefuse != nil:
+		return f.cfg.AheadRefuse(url)
+	}
+	return ""
+}
+
+// condition makes a request one for what has changed since an old page, if that
+// was found at this very address.
+func condition(req *http.Request, to address, old *Page) {
+	if old == nil || old.url != to.url {
+		return
+	}
+	if tag := old.header.Get("ETag"); tag != "" {
+		req.Header.Set("If-None-Match", tag)
+	}
+	if since := old.header.Get("Last-Modified"); since != "" {
+		req.Header.Set("If-Modified-Since", since)
+	}
+}
+
+// unchanged makes an answer 304 into the one that it stands for: RFC 9111,
+// section 4.3.4.
+func unchanged(resp *http.Response, old *Page) {
+	header := old.header.Clone()
+	maps.Copy(header, resp.Header)
+	resp.Header, resp.StatusCode = header, old.status
+}
+
+// again returns the same page with a header and a life of its own.
+func (p *Page) again(header http.Header) *Page {
+	return &Page{
+		url: p.url, requested: p.requested, host: p.host, status: p.status, header: header,
+		html: p.html, bytes: p.bytes, text: p.text, title: p.title, links: p.links, urls: p.urls, refs: p.refs,
+	}
+}
+
+// stricter reports whether a page may not be served for as long as another one.
+func (l lifetime) stricter(other lifetime) bool {
+	const slack = 5 * time.Second // hosts have clocks of whole seconds, and caches before them
+	return l.none || l.private != other.private || l.maxAge > 0 && (other.maxAge == 0 || l.maxAge < other.maxAge-slack)
+}

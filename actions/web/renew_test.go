@@ -1,0 +1,151 @@
+package web_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/speccache/speccache-go/actions"
+	"github.com/speccache/speccache-go/actions/web"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// ahead is a context as sessions give it to renewals.
+func ahead(t *testing.T) context.Context {
+	return actions.WithCall(t.Context(), actions.Call{Session: 1, Ahead: true})
+}
+
+// edited is a site whose page is edited now and then, and which answers
+// conditional requests.
+type edited struct {
+	edition  atomic.Int64
+	whole    atomic.Int64 // answers with a body
+	header   func(h http.Header, edition int64)
+	ignorant bool // of conditions
+}
+
+func (e *edited) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	n := e.edition.Load()
+	e.header(w.Header(), n)
+	tag, since := w.Header().Get("ETag"), w.Header().Get("Last-Modified")
+	if !e.ignorant && (tag != "" && r.Header.Get("If-None-Match") == tag || tag == "" && since != "" && r.Header.Get("If-Modified-Since") == since) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	e.whole.Add(1)
+	writeHTML(w, fmt.Sprintf("<title>edition %d</title><a href=/next>next</a>", n))
+}
+
+func TestAPageIsRenewedByAConditionalRequest(t *testing.T) {
+	for name, header := range map[string]func(h http.Header, edition int64){
+		"ETag":      func(h http.Header, n int64) { h.Set("ETag", fmt.Sprintf(`"v%d"`, n)) },
+		"weak ETag": func(h http.Header, n int64) { h.Set("ETag", fmt.Sprintf(`W/"v%d"`, n)) },
+		"Last-Modified": func(h http.Header, n int64) {
+			h.Set("Last-Modified", fmt.Sprintf("Mon, 02 Jan 2006 15:04:%02d GMT", n))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			site := &edited{header: header}
+			f, url := serve(t, site.ServeHTTP)
+			a := visit(t, url)
+			old, err := f.Do(t.Context(), a)
+			require.NoError(t, err)
+			renew := f.Environment().Renew
+
+			p, changed, err := renew(ahead(t), a, old)
+			require.NoError(t, err)
+			assert.False(t, changed)
+			assert.Equal(t, old.View(), p.View())
+			assert.EqualValues(t, 1, site.whole.Load(), "without a body")
+
+			site.edition.Add(1)
+			p, changed, err = renew(ahead(t), a, old)
+			require.NoError(t, err)
+			assert.True(t, changed)
+			assert.Equal(t, "edition 1", p.Title())
+			assert.Equal(t, "edition 0", old.Title())
+		})
+	}
+}
+
+func TestAPageWithoutAValidatorIsReadAgainAndCompared(t *testing.T) {
+	site := &edited{header: func(http.Header, int64) {}}
+	f, url := serve(t, site.ServeHTTP)
+	a := visit(t, url)
+	old, err := f.Do(t.Context(), a)
+	require.NoError(t, err)
+	_, changed, err := f.Environment().Renew(ahead(t), a, old)
+	require.NoError(t, err)
+	assert.False(t, changed)
+	assert.EqualValues(t, 2, site.whole.Load())
+	site.edition.Add(1)
+	_, changed, err = f.Environment().Renew(ahead(t), a, old)
+	require.NoError(t, err)
+	assert.True(t, changed)
+}
+
+// The life of what has not changed may have become shorter, or ended.
+func TestARenewedPageLivesAsItsHostSaysNow(t *testing.T) {
+	control := "max-age=60"
+	site := &edited{header: func(h http.Header, n int64) {
+		h.Set("ETag", `"same"`)
+		h.Set("Cache-Control", control)
+	}}
+	f, url := serve(t, site.ServeHTTP)
+	a := visit(t, url)
+	env := f.Environment()
+	old, err := f.Do(t.Context(), a)
+	require.NoError(t, err)
+	for _, c := range []struct {
+		control string
+		changed bool
+		keep    bool
+	}{{"max-age=60", false, true}, {"max-age=600", false, true}, {"max-age=10", true, true}, {"no-store", true, false}} {
+		control = c.control
+		p, changed, err := env.Renew(ahead(t), a, old)
+		require.NoError(t, err)
+		assert.Equal(t, c.changed, changed, c.control)
+		life, keep := env.Fresh(a, p)
+		assert.Equal(t, c.keep, keep, c.control)
+		if c.control == "max-age=10" {
+			assert.LessOrEqual(t, life.Seconds(), 10.0)
+		}
+		assert.Equal(t, old.HTML(), p.HTML())
+	}
+}
+
+func TestWhatMustNotRunAheadIsNotRenewedThoughTheTargetHasVisitedIt(t *testing.T) {
+	var asked atomic.Int64
+	f, url := serveWith(t, web.Config{
+		IgnoreRobots: true,
+		AheadRefuse:  func(url string) string { return map[bool]string{true: "private"}[strings.Contains(url, "/private")] },
+	}, func(w http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		writeHTML(w, "<p>bye")
+	})
+	for path, rule := range map[string]string{"/logout": "action-like", "/private": "private"} {
+		a := visit(t, url+path)
+		old, err := f.Do(t.Context(), a)
+		require.NoError(t, err)
+		before := asked.Load()
+		_, _, err = f.Environment().Renew(ahead(t), a, old)
+		var refused *web.PolicyError
+		require.ErrorAs(t, err, &refused)
+		assert.Equal(t, rule, refused.Rule)
+		assert.Equal(t, before, asked.Load())
+	}
+}
+
+func TestAHostThatSaysNotModifiedUnaskedIsNotBelieved(t *testing.T) {
+	f, url := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotModified) })
+	_, err := f.Do(t.Context(), visit(t, url))
+	var status *web.StatusError
+	require.ErrorAs(t, err, &status)
+	elsewhere := parse(t, "https://elsewhere.example/", "<p>old")
+	_, _, err = f.Environment().Renew(ahead(t), visit(t, url), elsewhere)
+	require.ErrorAs(t, err, &status)
+}
