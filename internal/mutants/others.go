@@ -64,7 +64,7 @@ var otherMutants = []mutant{
 	},
 	{
 		name: "a redirect leads a run ahead to an action", file: "actions/web/fetcher.go",
-		edits: []edit{{"case actionLike(to.url):", "case false:"}},
+		edits: []edit{{"return f.refusal(to.url)", "if f.cfg.AheadRefuse != nil {\n\t\treturn f.cfg.AheadRefuse(to.url)\n\t}\n\treturn \"\""}},
 		tests: "ARunAheadDoesNotFollow",
 	},
 	{
@@ -124,7 +124,7 @@ var otherMutants = []mutant{
 	},
 	{
 		name: "a redirect leads a run ahead past the application's word", file: "actions/web/fetcher.go",
-		edits: []edit{{"return f.cfg.AheadRefuse(to.url)", `return ""`}},
+		edits: []edit{{"return f.refusal(to.url)", "if actionLike(to.url) {\n\t\treturn \"action-like\"\n\t}\n\treturn \"\""}},
 		tests: "ARedirectOfARunAhead",
 	},
 	{
