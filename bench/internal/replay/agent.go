@@ -59,7 +59,7 @@ func newAgent(s *setup, seed uint64, arm Arm) (*agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.fetcher = web.New(web.Config{Transport: a.origins, Timeout: tooLong})
+	a.fetcher = web.New(web.Config{Transport: a.origins, Timeout: tooLong, IgnoreRobots: true}) // recorded sites have none
 	return a, nil
 }
 
