@@ -57,6 +57,10 @@ func (e *AddressError) Error() string {
 	return fmt.Sprintf("web: host %.100q: address %s is refused: %s (see Config.Guard)", e.Host, e.Addr, e.Rule)
 }
 
+// RefusalRule returns "address", by which speccache counts runs ahead that ended
+// so. Rule says more.
+func (e *AddressError) RefusalRule() string { return "address" }
+
 // Check returns an [*AddressError] if an address is refused.
 func (g Guard) Check(addr netip.Addr) error { return g.check(addr.String(), addr) }
 
@@ -123,9 +127,11 @@ var specials = []struct {
 
 	{netip.MustParsePrefix("::1/128"), "loopback (RFC 4291)"},
 	{netip.MustParsePrefix("::/96"), "unspecified, and IPv4 in disguise (RFC 4291)"},
+	{netip.MustParsePrefix("::ffff:0:0:0/96"), "IPv4 as SIIT translated it (RFC 2765)"},
 	{netip.MustParsePrefix("64:ff9b::/96"), "NAT64 (RFC 6052)"},
 	{netip.MustParsePrefix("64:ff9b:1::/48"), "NAT64 of a network (RFC 8215)"},
 	{netip.MustParsePrefix("100::/64"), "discard (RFC 6666)"},
+	{netip.MustParsePrefix("100:0:0:1::/64"), "dummy prefix (RFC 9780)"},
 	{netip.MustParsePrefix("2001::/23"), "protocol assignments, Teredo among them (RFC 2928, RFC 4380)"},
 	{netip.MustParsePrefix("2001:db8::/32"), "documentation (RFC 3849)"},
 	{netip.MustParsePrefix("2002::/16"), "6to4 (RFC 3056)"},
