@@ -193,11 +193,14 @@ func (g Guard) addresses(ctx context.Context, host string) ([]netip.Addr, error)
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{addr}, g.check(host, addr)
 	}
+	own := refusedName(host)
+	if own && len(g.Allow) == 0 { // nothing that it stands for can be allowed: no resolver need know
+		return nil, ownName(host)
+	}
 	addrs, err := g.resolve(ctx, host)
 	if err != nil {
 		return nil, fmt.Errorf("web: host %.100q: %w", host, err)
 	}
-	own := refusedName(host)
 	for i, addr := range addrs {
 		addrs[i] = addr.Unmap() // as resolvers write IPv4 addresses
 		if err := g.check(host, addrs[i]); err != nil {
@@ -209,9 +212,13 @@ func (g Guard) addresses(ctx context.Context, host string) ([]netip.Addr, error)
 	case len(addrs) == 0:
 		return nil, &net.DNSError{Err: "no address", Name: host, IsNotFound: true}
 	case own: // although it leads elsewhere
-		return nil, &AddressError{Host: host, Rule: "a name of this machine or of cloud metadata"}
+		return nil, ownName(host)
 	}
 	return addrs, nil
+}
+
+func ownName(host string) error {
+	return &AddressError{Host: host, Rule: "a name of this machine or of cloud metadata"}
 }
 
 func (g Guard) resolve(ctx context.Context, host string) ([]netip.Addr, error) {

@@ -204,13 +204,22 @@ func TestANameIsResolvedOnceForAConnection(t *testing.T) {
 }
 
 func TestNamesOfThisMachineAreRefusedWhereverTheyLead(t *testing.T) {
+	asked := 0
 	public := func(context.Context, string) ([]netip.Addr, error) {
+		asked++
 		return []netip.Addr{netip.MustParseAddr("8.8.8.8")}, nil
 	}
-	for _, host := range []string{"localhost", "LOCALHOST.", "a.localhost", "metadata.google.internal", "metadata.google.internal.", "instance-data"} {
+	hosts := []string{"localhost", "LOCALHOST.", "a.localhost", "metadata.google.internal", "metadata.google.internal.", "instance-data"}
+	for _, host := range hosts {
 		_, err := web.WithLookup(web.Guard{}, public).DialContext(t.Context(), "tcp", host+":80")
 		assert.NotEmpty(t, refused(err), host)
 	}
+	assert.Zero(t, asked, "no resolver is told, where no answer could be allowed")
+	for _, host := range hosts {
+		_, err := web.WithLookup(web.Guard{Allow: web.Loopback()}, public).DialContext(t.Context(), "tcp", host+":80")
+		assert.NotEmpty(t, refused(err), host)
+	}
+	assert.Equal(t, len(hosts), asked)
 }
 
 // The door is open on all addresses of this machine: a connection to any of the
@@ -295,7 +304,11 @@ func FuzzGuard(f *testing.F) {
 			require.Error(t, err)
 		}
 		if addr.Is4() {
-			require.Error(t, web.Guard{}.Check(netip.AddrFrom16(addr.As16())), "in disguise")
+			mapped := netip.AddrFrom16(addr.As16())
+			require.Error(t, web.Guard{}.Check(mapped), "in disguise")
+			g := web.WithLookup(web.Guard{}, func(context.Context, string) ([]netip.Addr, error) { return []netip.Addr{mapped}, nil })
+			_, dialled := g.DialContext(ctx, "tcp", "site.example:80")
+			require.Equal(t, refused(err), refused(dialled), "resolvers write IPv4 addresses so")
 		}
 	})
 }
