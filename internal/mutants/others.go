@@ -188,6 +188,16 @@ var otherMutants = []mutant{
 		tests: "ZeroConfigVisitsNothing",
 	},
 	{
+		name: "a resolver hears of this machine's names", file: "actions/web/guard.go",
+		edits: []edit{{"if own && len(g.Allow) == 0 {", "if false {"}},
+		tests: "NamesOfThisMachine",
+	},
+	{
+		name: "refused addresses have no rule", file: "actions/web/guard.go",
+		edits: []edit{{`RefusalRule() string { return "address" }`, `RefusalRule() string { return "" }`}},
+		tests: "OneOfItsAddresses",
+	},
+	{
 		name: "IPv4 in disguise is let through", file: "actions/web/guard.go",
 		edits: []edit{{"case addr.Is4In6():", "case false:"}},
 		tests: "SpecialAddresses",
