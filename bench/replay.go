@@ -85,11 +85,12 @@ func (f *replayFlags) define(fs *flag.FlagSet) {
 	fs.Uint64Var(&c.Seed, "seed", c.Seed, "the first seed")
 	fs.IntVar(&c.Steps, "steps", c.Steps, "clicks per seed: items are repeated until there are as many (default: each item once)")
 	fs.IntVar(&c.Agents, "agents", c.Agents, "agents side by side (default: as many as do not disturb the times)")
+	fs.IntVar(&c.ServerCapacity, "server-capacity", 0, "how many `requests` a host works on at a time; it queues the rest and ignores that clients leave (default: all)")
 	fs.BoolVar(&f.json, "json", false, "print one JSON object")
 	funcVar(fs, &c.Draft, "draft", "lexical", "`name` of the draft: lexical, random, oracle:P, which is right with probability P, or chat or chat:MODEL, a model at OPENAI_BASE_URL", replay.ParseDraft)
 	funcVar(fs, &c.Profile, "profile", "paper", "`name` of the times: paper, slow-draft or none", replay.ParseProfile)
 	funcVar(fs, &c.Ranks, "ranks", "0.75,0.06,0.023", "`weights` with which the oracle's right guess stands first, second, ...", parseRanks)
-	funcVar(fs, &c.Arms, "arms", "off,cache,spec", "`list` of what to compare", replay.ParseArms)
+	funcVar(fs, &c.Arms, "arms", "off,cache,spec, and heedless with -server-capacity", "`list` of what to compare", replay.ParseArms)
 	fs.Func("scale", "real `seconds` per model second (default: the smallest at which overhead is small)", f.setScale)
 }
 

@@ -99,23 +99,23 @@ func (d *draft[O]) launch(a actions.Action, rule *tool, source string, now time.
 	f := s.newFlight(s.keyOf(a, rule), rule, now)
 	room := &guessed[O]{guess: guess{source: d.named(source), rank: d.rank, step: d.step, steps: s.begun}}
 	f.guess, f.room = &room.guess, &room.entry
-	if s.c.env.Host != nil {
-		f.host = s.c.env.Host(a)
-	}
+	f.host = s.c.hostOf(a)
 	f.ctx = &endable{Context: d.ctx.Context}
-	if !d.place(f) {
-		f.ctx.end(errGivenUp)
-		return
+	switch placed, later := d.place(f, false); {
+	case placed:
+		d.runs.Go(func() error {
+			s.c.runAhead(f)
+			return nil // siblings go on, whatever happened
+		})
+	case later: // guesses at other hosts need not wait for it
+		d.later = true
+		d.runs.Go(func() error {
+			if placed, _ := d.place(f, true); placed {
+				s.c.runAhead(f)
+			}
+			return nil
+		})
 	}
-	s.count(cSpeculated, 1)
-	s.tell(f, EventAhead)
-	if !s.wanted(f) {
-		f.giveUp() // whoever saw to that may not have seen f
-	}
-	d.runs.Go(func() error {
-		s.c.runAhead(f)
-		return nil // siblings go on, whatever happened
-	})
 }
 
 // named returns a copy of a guess's source that keeps nothing else of a model's
@@ -127,15 +127,63 @@ func (d *draft[O]) named(source string) string {
 	return d.source
 }
 
-// place takes the room that f needs, and its key.
-func (d *draft[O]) place(f *flight[O]) bool {
-	s := d.s
-	if ok, limit := s.c.limiter.start(&d.ctx, f); !ok {
-		if !s.reached(limit) {
-			s.count(cCrowdedGuesses, 1)
-		}
-		return false
+// crowded counts a guess for which there was no room while the target thought.
+func (s *Session[O]) crowded(f *flight[O], short shortage) {
+	s.count(cCrowdedGuesses, 1)
+	rule := short.rule()
+	if rule == "" {
+		return
 	}
+	s.refused(rule)
+	if short == noSpare {
+		atOnce, _ := s.c.cfg.Hosts.Capacity(f.host)
+		s.note(func(t *trouble) { t.host, t.atOnce = f.host, atOnce })
+	}
+	if s.c.events != nil {
+		ev := Event{Kind: EventRefused, Source: f.guess.source, Rule: rule}
+		s.c.describe(&ev, f.key.action)
+		s.emit(ev)
+	}
+}
+
+// hostOf names the host that an action asks, or is empty. It is on the target's
+// way, too, and must not panic there.
+func (c *Cache[O]) hostOf(a actions.Action) (host string) {
+	if c.env.Host == nil {
+		return ""
+	}
+	defer func() {
+		if recover() != nil {
+			host = ""
+		}
+	}()
+	return c.env.Host(a)
+}
+
+// place takes the room that f needs, and its key. If it is not to wait for its
+// host and would have to, it says so.
+func (d *draft[O]) place(f *flight[O], wait bool) (placed, later bool) {
+	s := d.s
+	short, limit := s.c.limiter.start(&d.ctx, f, wait)
+	switch {
+	case short == room && limit == nil:
+		if placed = d.claim(f); placed {
+			return true, false
+		}
+	case s.reached(limit):
+	case short == mustWait:
+		return false, true
+	default:
+		s.crowded(f, short)
+	}
+	f.ctx.end(errGivenUp)
+	return false, false
+}
+
+// claim takes the key of f, which has its room.
+func (d *draft[O]) claim(f *flight[O]) bool {
+	s := d.s
+	f.guess.at = f.errand
 	f.stamp = f.scope.stamp() // it may have had to wait
 	if !f.stamp.quiet() || d.ctx.Err() != nil {
 		s.count(cCrowdedGuesses, 1)
@@ -145,6 +193,11 @@ func (d *draft[O]) place(f *flight[O]) bool {
 	if d.known(s.claim(f)) {
 		s.c.limiter.cancel(f)
 		return false
+	}
+	s.count(cSpeculated, 1)
+	s.tell(f, EventAhead)
+	if !s.wanted(f) {
+		f.giveUp() // whoever saw to that may not have seen f
 	}
 	return true
 }

@@ -42,6 +42,7 @@ const (
 	DefaultTopN         = 3
 	DefaultMaxAhead     = 64
 	DefaultMaxAheadHost = 6
+	DefaultMaxAheadRate = 10
 	DefaultAheadTimeout = 2 * time.Minute
 	DefaultMaxBytes     = 64 << 20
 	DefaultStepBytes    = 8 << 20
@@ -78,6 +79,15 @@ type Config[O any] struct {
 	MaxAhead        int
 	MaxAheadSession int
 	MaxAheadHost    int
+
+	// MaxAheadRate bounds how many runs ahead a scope starts at one host in a
+	// second; what was not used can be used in the next three. Its targets' own
+	// runs count, and never wait. 0 means 10.
+	MaxAheadRate float64
+
+	// Hosts is what is known about how many requests hosts work on at one time,
+	// to share it with other caches. Nil: the cache learns on its own.
+	Hosts *Hosts
 
 	// AheadTimeout bounds a draft, and each run ahead. 0 means 2 minutes.
 	AheadTimeout time.Duration
@@ -139,12 +149,16 @@ func (cfg Config[O]) withDefaults() (Config[O], error) {
 		return cfg, fmt.Errorf("speccache: Config.TopN is %d: at most %d guesses of a step make sense", cfg.TopN, maxTopN)
 	}
 	var session, scope, cache error
+	if cfg.Hosts == nil {
+		cfg.Hosts = &Hosts{}
+	}
 	cfg.SessionLimits, session = cfg.SessionLimits.withDefaults("SessionLimits", DefaultSessionLimits)
 	cfg.ScopeLimits, scope = cfg.ScopeLimits.withDefaults("ScopeLimits", DefaultScopeLimits)
 	cfg.CacheLimits, cache = cfg.CacheLimits.withDefaults("CacheLimits", DefaultCacheLimits)
 	return cfg, errors.Join(session, scope, cache,
 		setDefault("MaxAhead", &cfg.MaxAhead, DefaultMaxAhead),
 		setDefault("MaxAheadHost", &cfg.MaxAheadHost, DefaultMaxAheadHost),
+		setDefault("MaxAheadRate", &cfg.MaxAheadRate, DefaultMaxAheadRate),
 		setDefault("MaxAheadSession", &cfg.MaxAheadSession, 2*cfg.TopN),
 		setDefault("AheadTimeout", &cfg.AheadTimeout, DefaultAheadTimeout),
 		setDefault("MaxBytes", &cfg.MaxBytes, DefaultMaxBytes),
@@ -152,9 +166,9 @@ func (cfg Config[O]) withDefaults() (Config[O], error) {
 	)
 }
 
-func setDefault[N ~int | ~int64](name string, field *N, value N) error {
+func setDefault[N ~int | ~int64 | ~float64](name string, field *N, value N) error {
 	switch {
-	case *field < 0:
+	case !(*field >= 0):
 		return fmt.Errorf("speccache: Config.%s is %v: it can't be negative; 0 means %v", name, *field, value)
 	case *field == 0:
 		*field = value

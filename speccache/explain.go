@@ -21,6 +21,8 @@ type trouble struct {
 	draft      string   // error
 	ahead      string   // error of a run ahead that was not cancelled
 	limit      string   // that was reached
+	host       string   // that had no place to spare
+	atOnce     int      // requests that it works on
 	failures   failures // of drafts, by class
 	refusals   failures // of guesses, by rule
 }
@@ -223,6 +225,8 @@ func explainGuesses(st Stats, t trouble) (causes []string) {
 	if len(st.Refusals) > 0 {
 		causes = append(causes, fmt.Sprintf("Refusals by rule: %s.", countsOf(st.Refusals)))
 	}
+	add(st.Refusals["load"], "did not run, so as not to stand in the target's way: %s works on about %s at a time, and queues the rest.",
+		t.host, count(int64(t.atOnce), "request"))
 	add(st.Guesses.Failing, "were left out, since the same run ahead failed less than a minute before.")
 	add(st.Guesses.Crowded, "found no permit before the target acted, or a write was going on.")
 	runs := count(st.Speculated, "run")

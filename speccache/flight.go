@@ -29,8 +29,9 @@ type flight[O any] struct {
 	interest atomic.Int32 // of targets: see below
 
 	// Of runs ahead.
-	host string
-	ctx  *endable
+	host   string
+	errand *errand // there
+	ctx    *endable
 
 	// Written once, before done is closed.
 	done  signal

@@ -58,7 +58,7 @@ func TestBoundedRunsAheadTakeTurnsAtAHostAndTheTargetDoesNot(t *testing.T) {
 				s.Speculate(t.Context(), act(host, []int{i, 1}), act(host, []int{i, 2}))
 			}
 		}
-		synctest.Wait()
+		after(time.Second)
 		assert.Equal(t, map[string]int{"a": 2, "b": 2}, h.peaks())
 		s := c.Open(opening{Scope: "test"})
 		defer s.Close()
@@ -82,8 +82,34 @@ func TestBoundedTheDefaultIsSixRunsAheadAtAHost(t *testing.T) {
 			defer s.Close()
 			s.Speculate(t.Context(), act("a", []int{i, 1}), act("a", []int{i, 2}))
 		}
-		synctest.Wait()
+		after(time.Second)
 		assert.Equal(t, map[string]int{"a": speccache.DefaultMaxAheadHost}, h.peaks())
+	})
+}
+
+func TestAGuessThatWaitsForItsHostKeepsNoOtherWaiting(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := &hosts{takes: time.Minute}
+		c, s := open(t, h.env(), config{MaxAheadHost: 1})
+		s.Speculate(t.Context(), act("a", 1), act("a", 2), act("b", 1))
+		after(time.Second)
+		assert.Equal(t, map[string]int{"a": 1, "b": 1}, h.peaks())
+		after(2 * time.Minute)
+		assert.EqualValues(t, 3, c.Stats().Speculated, "the one that waited has had its turn")
+		assert.Equal(t, map[string]int{"a": 1, "b": 1}, h.peaks())
+	})
+}
+
+func TestAGuessThatWaitsForItsHostIsDroppedWhenTheTargetActs(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := &hosts{takes: time.Minute}
+		c, s := open(t, h.env(), config{MaxAheadHost: 1})
+		s.Speculate(t.Context(), act("a", 1), act("a", 2))
+		after(time.Second)
+		must(t, s, act("b", 1))
+		after(time.Hour)
+		st := c.Stats()
+		assert.EqualValues(t, []int64{1, 1}, []int64{st.Speculated, st.Guesses.Crowded})
 	})
 }
 

@@ -33,6 +33,7 @@ type guess struct {
 	rank   int           // 1 for the step's first
 	step   int64         // which of its session's steps the draft had seen
 	steps  *atomic.Int64 // its session's counter
+	at     *errand       // at its host; nil if that is not known
 
 	// Written before the entry can be found.
 	took time.Duration
@@ -43,7 +44,7 @@ type guess struct {
 	prev, next *guess   // in the ledger
 	listed     bool
 
-	_ [40]byte // to 128 bytes, as entry to its own multiple of 64
+	_ [32]byte // to 128 bytes, as entry to its own multiple of 64
 }
 
 // expected reports whether the target can still be about to ask: the step

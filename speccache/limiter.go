@@ -14,7 +14,10 @@ import (
 // of them. The target's own runs never ask it: no guess can be in their way.
 type limiter[O any] struct {
 	limits [3]limitsOf // of the session, the scope, the cache
-	runs   [4]int      // at one time: of the session, the scope, the cache, a host
+	runs   [3]int      // at one time: of the session, the scope, the cache
+	atHost int         // and at a host
+	rate   float64     // of runs, a second, of a scope at a host
+	hosts  *Hosts
 	clock  *clock
 	most   time.Duration // that a run may take
 	flying atomic.Int32  // len(list): writes need not look when there is nothing
@@ -23,10 +26,9 @@ type limiter[O any] struct {
 	// held for arithmetic and for cancelling contexts.
 	mu    sync.Mutex
 	cache account
-	hosts map[string]*account // that something runs at
-	list  []*flight[O]        // runs ahead, oldest first
-	timer *time.Timer         // for the oldest one's end; nil while there is none
-	freed chan struct{}       // closed when a run ends; nil if nobody waits for that
+	list  []*flight[O]  // runs ahead, oldest first
+	timer *time.Timer   // for the oldest one's end; nil while there is none
+	freed chan struct{} // closed when a run ends; nil if nobody waits for that
 }
 
 // limitsOf are the limits of one kind of owner.
@@ -57,9 +59,9 @@ func newLimiter[O any](cfg Config[O], c *clock) *limiter[O] {
 		},
 		// No scope gets all, or its hung runs would end everybody's speculation.
 		runs: [...]int{
-			cfg.MaxAheadSession, max(cfg.MaxAheadSession, (cfg.MaxAhead+1)/2), cfg.MaxAhead, cfg.MaxAheadHost,
+			cfg.MaxAheadSession, max(cfg.MaxAheadSession, (cfg.MaxAhead+1)/2), cfg.MaxAhead,
 		},
-		hosts: map[string]*account{},
+		atHost: cfg.MaxAheadHost, rate: cfg.MaxAheadRate, hosts: cfg.Hosts,
 	}
 }
 
@@ -128,42 +130,85 @@ func (l *limiter[O]) use(s *Session[O], r resource, n int64) {
 	l.spend(s, r, n)
 }
 
+// Why there is no room for a run ahead.
+type shortage int
+
+const (
+	room     shortage = iota // there is
+	noPermit                 // of the session, the scope, the cache, or at the host
+	noRate                   // at the host
+	noSpare                  // the host's load
+	mustWait                 // at its host, which it was not to
+)
+
+// rule is how refusals for it are counted. What only waits for other runs ahead
+// is no refusal.
+func (s shortage) rule() string {
+	switch s {
+	case noRate:
+		return "rate"
+	case noSpare:
+		return "load"
+	}
+	return ""
+}
+
 // start lists a run ahead, once there is room for it. If there is none it gives
 // up the oldest run in the way that nobody waits for, of the same session and
 // from an earlier step, whose place follows when it has ended. It fails when a
-// limit is reached, or when ctx ends: the target has acted.
-func (l *limiter[O]) start(ctx context.Context, f *flight[O]) (ok bool, reached *limitReached) {
+// limit is reached, or when ctx ends: the target has acted. Then it says what
+// was short. For a place at the host it waits only if it may.
+func (l *limiter[O]) start(ctx context.Context, f *flight[O], wait bool) (short shortage, reached *limitReached) {
 	var victim *flight[O]
 	for {
 		l.mu.Lock()
 		if ctx.Err() != nil {
 			l.mu.Unlock()
-			return false, nil
+			return max(short, noPermit), nil
 		}
-		full, host := l.full(f)
-		if !full {
-			if reached = l.left(f.session, bytesAhead); reached == nil {
-				reached = l.take(f.session, requestsAhead, 1)
-			}
-			if reached == nil {
-				l.add(f)
-			}
+		var full space
+		if full, reached = l.enter(f); full.short == room {
 			l.mu.Unlock()
-			return reached == nil, reached
+			return room, reached
 		}
-		if !slices.Contains(l.list, victim) { // one at a time
-			victim = l.giveUpOldest(f, host)
+		// Where the host queues, giving up frees nothing: it goes on all the same.
+		if full.short == noPermit && !slices.Contains(l.list, victim) { // one at a time
+			victim = l.giveUpOldest(f, full.host != nil)
+		}
+		if full.host != nil && !wait {
+			l.mu.Unlock()
+			return mustWait, nil
 		}
 		if l.freed == nil {
 			l.freed = make(chan struct{})
 		}
 		freed := l.freed
 		l.mu.Unlock()
-		select {
-		case <-freed:
-		case <-ctx.Done():
-		}
-		f.started = l.clock.now()
+		full.wait(ctx, freed)
+		short, f.started = full.short, l.clock.now()
+	}
+}
+
+// A space is what is short, and what to wait for.
+type space struct {
+	short shortage
+	host  <-chan struct{} // closed when there may be room at the host
+	after time.Duration   // when there may be; 0 is not known
+}
+
+// wait waits until there may be room, or for the end of ctx.
+func (s *space) wait(ctx context.Context, freed <-chan struct{}) {
+	var due <-chan time.Time
+	if s.after > 0 {
+		t := time.NewTimer(s.after)
+		defer t.Stop()
+		due = t.C
+	}
+	select {
+	case <-freed:
+	case <-s.host:
+	case <-due:
+	case <-ctx.Done():
 	}
 }
 
@@ -171,41 +216,67 @@ func (l *limiter[O]) start(ctx context.Context, f *flight[O]) (ok bool, reached 
 func (l *limiter[O]) try(f *flight[O]) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if full, _ := l.full(f); full || l.left(f.session, bytesAhead) != nil || l.take(f.session, requestsAhead, 1) != nil {
-		return false
-	}
-	l.add(f)
-	return true
+	full, reached := l.enter(f)
+	return full.short == room && reached == nil
 }
 
-// full reports whether there is no room for f, and whether that is only so at
-// its host. mu is held.
-func (l *limiter[O]) full(f *flight[O]) (full, host bool) {
+// enter gives f its place, if there is room and no limit is reached. mu is held.
+func (l *limiter[O]) enter(f *flight[O]) (space, *limitReached) {
 	for i, a := range l.accounts(f.session) {
 		if a.runs >= l.runs[i] {
-			return true, false
+			return space{short: noPermit}, nil
 		}
 	}
-	if f.host == "" {
-		return false, false
+	if f.host != "" {
+		if full := l.enterHost(f); full.short != room {
+			return full, nil
+		}
 	}
-	at := l.hosts[f.host]
-	full = at != nil && at.runs >= l.runs[len(l.runs)-1]
-	return full, full
+	reached := l.left(f.session, bytesAhead)
+	if reached == nil {
+		reached = l.take(f.session, requestsAhead, 1)
+	}
+	if reached != nil {
+		f.errand.end(false)
+		return space{}, reached
+	}
+	if f.host != "" {
+		f.session.scope.rates.of(f.host, l.rate).AllowN(time.Now(), 1)
+	}
+	l.add(f)
+	return space{}, nil
 }
 
-// add gives f its place. mu is held.
+// enterHost takes f's place at its host. mu is held.
+func (l *limiter[O]) enterHost(f *flight[O]) space {
+	if after := f.session.scope.rates.of(f.host, l.rate).after(time.Now()); after > 0 {
+		return space{short: noRate, after: after}
+	}
+	e, no := l.hosts.enter(f.host, l.atHost, f.guess.rank == 1)
+	switch {
+	case no.loaded:
+		return space{short: noSpare, host: no.left}
+	case no.after > 0:
+		return space{short: noRate, after: no.after}
+	case e == nil:
+		return space{short: noPermit, host: no.left}
+	}
+	f.errand = e
+	return space{}
+}
+
+// call takes account of a run of the target's own, which never waits.
+func (l *limiter[O]) call(s *Session[O], host string) *errand {
+	l.mu.Lock()
+	s.scope.rates.of(host, l.rate).owe(time.Now())
+	l.mu.Unlock()
+	return l.hosts.call(host)
+}
+
+// add lists f. mu is held.
 func (l *limiter[O]) add(f *flight[O]) {
 	for _, a := range l.accounts(f.session) {
 		a.runs++
-	}
-	if f.host != "" {
-		at := l.hosts[f.host]
-		if at == nil {
-			at = &account{}
-			l.hosts[f.host] = at
-		}
-		at.runs++
 	}
 	l.list = append(l.list, f)
 	l.flying.Add(1)
@@ -257,7 +328,7 @@ func (l *limiter[O]) end(f *flight[O], bytes int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.spend(f.session, bytesAhead, bytes)
-	l.remove(f)
+	l.remove(f, f.entry != nil)
 }
 
 // cancel undoes start: there is no run.
@@ -265,19 +336,15 @@ func (l *limiter[O]) cancel(f *flight[O]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.spend(f.session, requestsAhead, -1)
-	l.remove(f)
+	l.remove(f, false)
 }
 
-func (l *limiter[O]) remove(f *flight[O]) {
+// remove takes f off the list. mu is held.
+func (l *limiter[O]) remove(f *flight[O], answered bool) {
 	for _, a := range l.accounts(f.session) {
 		a.runs--
 	}
-	if f.host != "" {
-		at := l.hosts[f.host]
-		if at.runs--; at.runs == 0 {
-			delete(l.hosts, f.host)
-		}
-	}
+	f.errand.end(answered)
 	if i := slices.Index(l.list, f); i >= 0 {
 		l.list = slices.Delete(l.list, i, i+1)
 	}

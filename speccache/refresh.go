@@ -149,9 +149,7 @@ func (r *renewer[O]) flight(s *Session[O], e *entry[O]) *flight[O] {
 		stamp: e.scope.stamp(), started: r.c.now(),
 		guess: &guess{source: "renewal", step: s.begun.Load(), steps: s.begun},
 	}
-	if r.c.env.Host != nil {
-		f.host = r.c.env.Host(e.key.action)
-	}
+	f.host = r.c.hostOf(e.key.action)
 	call := actions.Call{Scope: s.scope.name, Session: s.id, Ahead: true}
 	f.ctx = &endable{Context: actions.WithCall(context.Background(), call)}
 	return f

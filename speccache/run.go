@@ -297,6 +297,7 @@ func (s *Session[O]) serve(k *call[O], r *Result[O], e *entry[O]) bool {
 	r.Outcome, r.Age = Hit, max(0, k.asked-e.born)
 	if s.took(e) {
 		r.Ahead, r.Hidden = true, e.guess.took
+		e.guess.at.hid(r.Hidden)
 	}
 	return true
 }
@@ -313,6 +314,7 @@ func (s *Session[O]) serveJoin(k *call[O], r *Result[O], e *entry[O]) bool {
 		r.Ahead = true
 		r.Hidden = max(0, min(e.guess.took-(now-k.asked), k.asked-e.born))
 		s.tally.addUse(e.guess, r.Hidden)
+		e.guess.at.hid(r.Hidden)
 	}
 	return true
 }

@@ -333,7 +333,15 @@ func (s *Session[O]) emit(e Event) {
 // execute runs an action with the session's executor.
 func (s *Session[O]) execute(ctx context.Context, a actions.Action, ahead bool) (O, error) {
 	ctx = actions.WithCall(ctx, actions.Call{Scope: s.scope.name, Session: s.id, Ahead: ahead})
-	return s.do(ctx, a)
+	host := s.c.hostOf(a)
+	if host == "" || s.c.off() {
+		return s.do(ctx, a)
+	}
+	e, answered := s.c.limiter.call(s, host), false
+	defer func() { e.end(answered) }()
+	o, err := s.do(ctx, a)
+	answered = err == nil
+	return o, err
 }
 
 // since is the time since a moment of the cache's clock.

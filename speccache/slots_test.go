@@ -18,13 +18,13 @@ var slotsTaken = map[string]struct {
 	cfg  config
 	hang int // how many get to run
 }{
-	"a hundred slots":              {config{MaxAhead: 100, MaxAheadSession: 100, MaxAheadHost: 100}, 100},
+	"a hundred slots":              {config{MaxAhead: 100, MaxAheadSession: 100, MaxAheadHost: 100, MaxAheadRate: 1000}, 100},
 	"one slot":                     {config{MaxAhead: 1}, 1},
 	"one slot for a session":       {config{MaxAheadSession: 1}, 1},
 	"one slot at the host":         {config{MaxAheadHost: 1, MaxAhead: 100, MaxAheadSession: 100}, 1},
 	"the usual slots":              {config{MaxAhead: 100, MaxAheadSession: 100}, speccache.DefaultMaxAheadHost},
 	"one slot, and one at a host":  {config{MaxAhead: 1, MaxAheadHost: 1}, 1},
-	"more slots than the host has": {config{MaxAhead: 1000, MaxAheadSession: 1000, MaxAheadHost: 50}, 50},
+	"more slots than the host has": {config{MaxAhead: 1000, MaxAheadSession: 1000, MaxAheadHost: 50, MaxAheadRate: 1000}, 50},
 }
 
 // TestNeverSlowerHungGuessesDelayNothingThatTheTargetAsksFor has guesses hang,
@@ -41,7 +41,7 @@ func TestNeverSlowerHungGuessesDelayNothingThatTheTargetAsksFor(t *testing.T) {
 				c, s := open(t, e, slots.cfg)
 				defer close(release)
 				s.Observe(t.Context(), "home")
-				synctest.Wait()
+				after(time.Minute) // runs ahead start a little apart
 				hung = len(w.ran())
 				require.Equal(t, slots.hang, hung)
 				other := c.Open(opening{})

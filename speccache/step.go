@@ -32,7 +32,8 @@ type draft[O any] struct {
 	// Of the driver's goroutine alone.
 	said   bool // it has made a guess, whatever became of it
 	yields int
-	rank   int // guesses that rules and policy let pass
+	rank   int  // guesses that rules and policy let pass
+	later  bool // some wait for a place at their host
 	runs   errgroup.Group
 	seen   []actions.Action // resolved; begins in few
 	few    [DefaultTopN]actions.Action
@@ -171,6 +172,7 @@ func (s *Session[O]) endDrafts() {
 // drive is the draft's goroutine. It ends when the last run has.
 func (d *draft[O]) drive() {
 	defer d.s.release()
+	defer d.retire()
 	defer d.runs.Wait()
 	err := errAborted
 	defer func() { d.conclude(err) }() // also if the predictor calls Goexit
@@ -209,12 +211,11 @@ func (d *draft[O]) emit(err error, class string) {
 // leave says that the predictor has returned, and starts the draft that had to
 // wait for that.
 func (d *draft[O]) leave() {
-	d.ctx.end(errActed)
+	if !d.later {
+		d.retire()
+	}
 	s := d.s
 	s.mu.Lock()
-	if i := slices.Index(s.drafts, d); i >= 0 {
-		s.drafts = slices.Delete(s.drafts, i, i+1)
-	}
 	var waiting context.Context
 	if d.predicted {
 		s.asking--
@@ -223,6 +224,17 @@ func (d *draft[O]) leave() {
 	s.mu.Unlock()
 	if waiting != nil {
 		s.startDraft(waiting)
+	}
+}
+
+// retire ends a draft of which no guess waits any more. It is idempotent.
+func (d *draft[O]) retire() {
+	d.ctx.end(errActed)
+	s := d.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := slices.Index(s.drafts, d); i >= 0 {
+		s.drafts = slices.Delete(s.drafts, i, i+1)
 	}
 }
 

@@ -85,6 +85,7 @@ type scope struct {
 	dead atomic.Bool // nothing can be found in it any more
 
 	account account // guarded by limiter.mu
+	rates   rates   // guarded by limiter.mu
 
 	ledger ledger // of what ran ahead
 

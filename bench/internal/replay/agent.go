@@ -27,6 +27,7 @@ type agent struct {
 
 	origins *origins
 	fetcher *web.Fetcher
+	hosts   *speccache.Hosts // what its caches have learned
 	guess   predictor    // the draft itself, without the time that it takes
 	item    atomic.Int64 // that is walked now: fetch times depend on it
 	round   int          // how often all items were walked before
@@ -49,11 +50,12 @@ type agentResult struct {
 // newAgent makes an agent with servers of its own. Close it.
 func newAgent(s *setup, seed uint64, arm Arm) (*agent, error) {
 	a := &agent{setup: s, seed: seed, arm: arm, result: agentResult{seed: seed}}
+	a.hosts = &speccache.Hosts{IgnoreLoad: arm == Heedless}
 	var err error
 	if a.guess, err = s.cfg.predictor(seed, s.tally.note); err != nil {
 		return nil, err
 	}
-	a.origins, err = newOrigins(s.sites, func(page string) time.Duration {
+	a.origins, err = newOrigins(s.sites, s.cfg.ServerCapacity, func(page string) time.Duration {
 		return s.scaled(s.cfg.Profile.fetch(seed, int(a.item.Load()), page))
 	})
 	if err != nil {
@@ -143,11 +145,11 @@ func newWalk(a *agent, index, atMost int) (*walk, error) {
 	w.env = a.fetcher.Environment()
 	w.arrived = newArrivals(w.env.Do)
 	w.env.Do = w.arrived.Do
-	cfg := speccache.Config[*web.Page]{TopN: a.setup.cfg.TopN, AheadTimeout: tooLong}
+	cfg := speccache.Config[*web.Page]{TopN: a.setup.cfg.TopN, AheadTimeout: tooLong, Hosts: a.hosts}
 	switch a.arm {
 	case Off:
 		cfg.Mode = speccache.Off
-	case Spec:
+	case Spec, Heedless:
 		cfg.Predictor = w.draft()
 	}
 	var err error

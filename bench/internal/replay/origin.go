@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // origins are the web servers of one agent, one for each host, on loopback. It
@@ -23,6 +25,13 @@ type origins struct {
 	delay    func(page string) time.Duration
 	requests atomic.Int64
 
+	// capacity is how many requests a host works on at a time: it queues the
+	// rest, and works on what it was asked for although the client has left, as
+	// real ones do. 0: on all, and it notices.
+	capacity int
+	ending   context.Context // with which the work ends
+	end      context.CancelFunc
+
 	addresses map[string]string // by host name
 	servers   []*http.Server
 	pool      *http.Transport
@@ -30,9 +39,13 @@ type origins struct {
 }
 
 // newOrigins starts the servers. Close them.
-func newOrigins(sites map[string]fs.FS, delay func(page string) time.Duration) (*origins, error) {
+func newOrigins(sites map[string]fs.FS, capacity int, delay func(page string) time.Duration) (*origins, error) {
+	ending, end := context.WithCancel(context.Background())
 	o := &origins{
 		delay:     delay,
+		capacity:  capacity,
+		ending:    ending,
+		end:       end,
 		addresses: map[string]string{},
 		pool: &http.Transport{
 			DialContext:         (&net.Dialer{Timeout: 15 * time.Second}).DialContext,
@@ -55,6 +68,9 @@ func (o *origins) serve(host string, files fs.FS) error {
 		return fmt.Errorf("replay: a server for %s: %w", host, err)
 	}
 	pages := &site{files: files, delay: o.wait}
+	if o.capacity > 0 {
+		pages.delay = o.queue(semaphore.NewWeighted(int64(o.capacity)))
+	}
 	srv := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			o.requests.Add(1)
@@ -77,6 +93,18 @@ func (o *origins) wait(r *http.Request) error {
 	return sleepUntil(r.Context(), began.Add(o.delay(r.Host+r.URL.EscapedPath())))
 }
 
+// queue returns wait for a host that works on a few requests at a time, in the
+// order in which they come.
+func (o *origins) queue(places *semaphore.Weighted) func(*http.Request) error {
+	return func(r *http.Request) error {
+		if err := places.Acquire(o.ending, 1); err != nil {
+			return err
+		}
+		defer places.Release(1)
+		return o.wait(r.WithContext(o.ending))
+	}
+}
+
 // RoundTrip sends a request for a recorded host to its server.
 func (o *origins) RoundTrip(r *http.Request) (*http.Response, error) {
 	address, ok := o.addresses[r.URL.Host]
@@ -91,6 +119,7 @@ func (o *origins) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // Close ends the servers and their connections, and waits for the listeners.
 func (o *origins) Close() error {
+	o.end()
 	var errs []error
 	for _, s := range o.servers {
 		errs = append(errs, s.Close())

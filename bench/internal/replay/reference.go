@@ -21,7 +21,7 @@ type reference struct {
 }
 
 func newReference(s *setup) (*reference, error) {
-	o, err := newOrigins(s.sites, nil)
+	o, err := newOrigins(s.sites, 0, nil)
 	if err != nil {
 		return nil, err
 	}

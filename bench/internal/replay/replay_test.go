@@ -155,7 +155,6 @@ func TestAConfigThatContradictsItselfIsRefused(t *testing.T) {
 		"topn 0":     func(c *Config) { c.TopN = 0 },
 		"seeds 0":    func(c *Config) { c.Seeds = 0 },
 		"steps":      func(c *Config) { c.Steps = -1 },
-		"no arms":    func(c *Config) { c.Arms = nil },
 		"ranks":      func(c *Config) { c.TopN, c.Ranks = 1, []float64{1, 1} },
 		"rank":       func(c *Config) { c.Draft, c.Ranks = oracle(0.5), []float64{0} },
 		"no items":   func(c *Config) { c.Items = nil },

@@ -36,6 +36,7 @@ type Report struct {
 	Draft         string  `json:"draft"`
 	TopN          int     `json:"topn"`
 	Depth         int     `json:"depth"`
+	Capacity      int     `json:"server_capacity"` // 0: no limit
 
 	AccuracyAtN  Number `json:"accuracy_at_n"`
 	AccuracyLow  Number `json:"accuracy_low"`
@@ -204,6 +205,7 @@ func newReport(s *setup, runs map[Arm]*armRun) *Report {
 	r := &Report{
 		Items: len(s.cfg.Items), Seeds: s.cfg.Seeds, Scale: s.scale,
 		Profile: s.cfg.Profile, Draft: s.cfg.Draft.String(), TopN: s.cfg.TopN, Depth: s.cfg.Depth,
+		Capacity:           s.cfg.ServerCapacity,
 		Steps:              s.steps * s.cfg.Seeds,
 		OverheadMSPerFetch: Number(s.overhead.Seconds() * 1000),
 		Arms:               map[Arm]ArmReport{},

@@ -29,7 +29,7 @@ func smallSite() map[string]fs.FS {
 // fetcherOf returns a fetcher of some sites, with the pages that were delayed.
 func fetcherOf(t *testing.T, sites map[string]fs.FS) (*web.Fetcher, *origins, *atomic.Int64) {
 	var delayed atomic.Int64
-	o, err := newOrigins(sites, func(string) time.Duration { delayed.Add(1); return 0 })
+	o, err := newOrigins(sites, 0, func(string) time.Duration { delayed.Add(1); return 0 })
 	require.NoError(t, err)
 	f := web.New(web.Config{Transport: o})
 	t.Cleanup(func() { f.Close(); assert.NoError(t, o.Close()) })
@@ -81,7 +81,7 @@ func TestARedirectIsDelayedOnce(t *testing.T) {
 }
 
 func TestAClientThatLeavesEndsTheDelay(t *testing.T) {
-	o, err := newOrigins(smallSite(), func(string) time.Duration { return time.Hour })
+	o, err := newOrigins(smallSite(), 0, func(string) time.Duration { return time.Hour })
 	require.NoError(t, err)
 	f := web.New(web.Config{Transport: o})
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)

@@ -17,6 +17,9 @@ func (r *Report) WriteTable(w io.Writer) error {
 	t.line("replay: %s; profile %s, scale %g, draft %s, top %d, depth %d; %s side by side",
 		r.Walk, r.Profile, r.Scale, r.Draft, r.TopN, r.Depth, plural(r.Agents, "agent"))
 	r.writeReal(t)
+	if r.Capacity > 0 {
+		t.line("Each host works on %s at a time, queues the rest, and does not notice that a client leaves. heedless: spec that does not adapt to that.", plural(r.Capacity, "request"))
+	}
 	t.line("overhead of one fetch and parse: %s ms. Times below are in model seconds.", r.OverheadMSPerFetch.text(2))
 	t.line("")
 	r.writeArms(t)

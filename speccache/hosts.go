@@ -1,0 +1,182 @@
+package speccache
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// Hosts is what caches have learned of the hosts that they ask: how many
+// requests each works on at one time. One that works on few and queues the
+// rest would let the target wait behind what runs ahead. There, guesses run
+// only as far as they leave a place free for the target, and they take the last
+// one only while that has hidden more waiting than it caused. The others wait,
+// and are dropped when the target acts: Stats.Refusals counts them as "load".
+//
+// Each cache has Hosts of its own, unless Config.Hosts says which: caches that
+// ask the same hosts should share one, and one that lives for a single task
+// learns nothing otherwise. The zero Hosts knows nothing yet. It is safe for
+// concurrent use and must not be copied.
+type Hosts struct {
+	// IgnoreLoad lets guesses run however few requests a host works on at a
+	// time. It is for hosts of your own, and for measurements. It must not
+	// change while a cache uses the Hosts.
+	IgnoreLoad bool
+
+	// mu guards what follows and every host. It is held for arithmetic only, and
+	// may be taken under limiter.mu.
+	mu    sync.Mutex
+	known map[string]*host
+}
+
+// maxHosts is how many hosts are remembered, at which nothing runs.
+const maxHosts = 1024
+
+// A host is asked by targets and by runs ahead.
+type host struct {
+	ahead   int           // runs ahead
+	errands []*errand     // that it has not answered, oldest first
+	began   []time.Time   // of these
+	left    chan struct{} // closed when one is; nil if nobody waits for that
+	load    load
+}
+
+// An errand is a run that asks a host, from its start to its end.
+type errand struct {
+	hosts *Hosts
+	at    *host
+	ahead bool
+	began time.Time
+	stuck bool // the target's, behind runs ahead that hold all the places
+}
+
+// Capacity returns how many requests a host, as Environment.Host names it, works
+// on at one time, as far as its answers have shown; and whether it seems to
+// queue what comes beyond. Until it does, guesses are not held back.
+func (h *Hosts) Capacity(name string) (atOnce int, queues bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	at := h.known[name]
+	if at == nil {
+		return 0, false
+	}
+	return at.load.shown, at.load.queues(time.Now())
+}
+
+// of returns a host, and remembers it. mu is held.
+func (h *Hosts) of(name string) *host {
+	at := h.known[name]
+	if at != nil {
+		return at
+	}
+	if h.known == nil {
+		h.known = map[string]*host{}
+	}
+	for old, idle := range h.known {
+		if len(h.known) < maxHosts {
+			break
+		}
+		if len(idle.errands) == 0 {
+			delete(h.known, old)
+		}
+	}
+	at = &host{load: newLoad(time.Now())}
+	h.known[name] = at
+	return at
+}
+
+// call begins an errand of the target's, which asks nobody.
+func (h *Hosts) call(name string) *errand {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	at := h.of(name)
+	e := at.add(h, false)
+	e.stuck = at.ahead > 0 && at.load.queues(e.began) && len(at.errands) > at.load.shown
+	return e
+}
+
+// A refusal says why a run ahead can't begin its errand yet.
+type refusal struct {
+	left   <-chan struct{} // closed when that may have changed
+	after  time.Duration   // or when it will have; 0 is not known
+	loaded bool            // the host has no place to spare
+}
+
+// enter begins an errand of a run ahead, if there is room for it beside at most
+// so many others.
+func (h *Hosts) enter(name string, most int, first bool) (*errand, refusal) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	at, now := h.of(name), time.Now()
+	l := &at.load
+	no := refusal{after: l.apart() - now.Sub(l.last)}
+	switch {
+	case at.ahead >= most:
+	case h.IgnoreLoad:
+		return at.add(h, true), refusal{}
+	case !l.spares(len(at.errands), first, now):
+		no.loaded = true
+	case no.after <= 0:
+		l.last = now
+		if l.shown-len(at.errands) <= 1 {
+			l.untried = 0
+		}
+		return at.add(h, true), refusal{}
+	default:
+		return nil, no
+	}
+	if at.left == nil {
+		at.left = make(chan struct{})
+	}
+	no.left, no.after = at.left, 0
+	return nil, no
+}
+
+func (at *host) add(h *Hosts, ahead bool) *errand {
+	e := &errand{hosts: h, at: at, ahead: ahead, began: time.Now()}
+	at.errands, at.began = append(at.errands, e), append(at.began, e.began)
+	if ahead {
+		at.ahead++
+	}
+	return e
+}
+
+// end says that a run has ended, and whether the host has answered it: what
+// failed or was given up says nothing about the host. A nil errand asks no host
+// that is known.
+func (e *errand) end(answered bool) {
+	if e == nil {
+		return
+	}
+	h, at := e.hosts, e.at
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now, i := time.Now(), slices.Index(at.errands, e)
+	if answered {
+		at.load.answer(i, at.began, now)
+	}
+	at.errands, at.began = slices.Delete(at.errands, i, i+1), slices.Delete(at.began, i, i+1)
+	if e.ahead {
+		at.ahead--
+	}
+	for _, other := range at.errands {
+		if other.stuck {
+			other.stuck = false
+			at.load.delayed += now.Sub(other.began)
+		}
+	}
+	if at.left != nil {
+		close(at.left)
+		at.left = nil
+	}
+}
+
+// hid says how much waiting a run ahead has hidden from the target.
+func (e *errand) hid(d time.Duration) {
+	if e == nil || d <= 0 {
+		return
+	}
+	e.hosts.mu.Lock()
+	defer e.hosts.mu.Unlock()
+	e.at.load.hidden += d
+}
