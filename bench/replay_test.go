@@ -29,7 +29,7 @@ var (
 		"items", "steps", "resident_steps", "seeds", "scale", "profile", "draft", "topn", "depth",
 		"accuracy_at_n", "accuracy_low", "accuracy_high", "arms", "saved_seconds", "bound_seconds",
 		"efficiency", "lost", "env_reduction", "env_reduction_vs_cache", "speedup", "speedup_limit",
-		"overhead_ms_per_fetch", "draft_calls", "draft_tokens",
+		"overhead_ms_per_fetch", "draft_calls", "draft_tokens", "server_capacity",
 	}
 	armFields = []string{
 		"wall_seconds", "env_seconds", "first_page_seconds", "lookups", "hits", "joins", "misses",
@@ -80,7 +80,7 @@ func TestACallThatIsWrongEndsWithStatus2AndSaysWhy(t *testing.T) {
 		"only depth 1":       {"replay", "-depth", "2"},
 		"oracle:1.5":         {"replay", "-draft", "oracle:1.5"},
 		"paper, slow-draft":  {"replay", "-profile", "fast"},
-		"off, cache or spec": {"replay", "-arms", "on"},
+		"off, cache, spec or heedless": {"replay", "-arms", "on"},
 		"above 0":            {"replay", "-scale", "-1"},
 		"allowed is":         {"replay", "-scale", "0.0001"},
 		"weight":             {"replay", "-ranks", "1,x"},

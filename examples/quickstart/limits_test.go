@@ -94,6 +94,7 @@ func TestTheStatedDefaultsAreTheRealOnes(t *testing.T) {
 		"MaxAhead":        fmt.Sprint(speccache.DefaultMaxAhead),
 		"MaxAheadSession": "2 × TopN",
 		"MaxAheadHost":    fmt.Sprint(speccache.DefaultMaxAheadHost),
+		"MaxAheadRate":    fmt.Sprint(speccache.DefaultMaxAheadRate),
 		"AheadTimeout":    fmt.Sprintf("%.0f minutes", speccache.DefaultAheadTimeout.Minutes()),
 		"MaxBytes":        fmt.Sprintf("%d MiB", speccache.DefaultMaxBytes>>20),
 		"ShowArgs":        "false",

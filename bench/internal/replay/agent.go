@@ -28,9 +28,9 @@ type agent struct {
 	origins *origins
 	fetcher *web.Fetcher
 	hosts   *speccache.Hosts // what its caches have learned
-	guess   predictor    // the draft itself, without the time that it takes
-	item    atomic.Int64 // that is walked now: fetch times depend on it
-	round   int          // how often all items were walked before
+	guess   predictor        // the draft itself, without the time that it takes
+	item    atomic.Int64     // that is walked now: fetch times depend on it
+	round   int              // how often all items were walked before
 
 	result agentResult
 }

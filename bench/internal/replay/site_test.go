@@ -92,3 +92,34 @@ func TestAClientThatLeavesEndsTheDelay(t *testing.T) {
 	assert.ErrorIs(t, err, context.DeadlineExceeded)
 	assert.NoError(t, o.Close())
 }
+
+func TestAHostThatQueuesWorksOnForAClientThatLeaves(t *testing.T) {
+	const work = 200 * time.Millisecond
+	o, err := newOrigins(smallSite(), 1, func(string) time.Duration { return work })
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, o.Close()) }()
+	f := web.New(web.Config{Transport: o})
+	a, err := web.Visit("https://a.example/")
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), work/10)
+	defer cancel()
+	_, err = f.Do(ctx, a)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	began := time.Now()
+	_, err = f.Do(t.Context(), a)
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, time.Since(began), work+work/2, "the rest of the first one's, and its own")
+}
+
+func TestAHostThatQueuesEndsItsWorkWithItself(t *testing.T) {
+	o, err := newOrigins(smallSite(), 1, func(string) time.Duration { return time.Hour })
+	require.NoError(t, err)
+	f := web.New(web.Config{Transport: o})
+	a, err := web.Visit("https://a.example/")
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	_, err = f.Do(ctx, a)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	assert.NoError(t, o.Close()) // and goleak finds nothing
+}
