@@ -22,6 +22,7 @@ type replayFlags struct {
 	items, sites string
 	json         bool
 	scaled       bool
+	arms         bool // were named
 }
 
 // runReplay is the command replay.
@@ -61,7 +62,15 @@ func parseReplay(args []string, stdout io.Writer) (*replayFlags, error) {
 	if (f.items == "") != (f.sites == "") {
 		return nil, usagef("-items and -sites belong together")
 	}
+	if f.cfg.ServerCapacity > 0 && !f.arms {
+		f.cfg.Arms = replay.AllArms
+	}
 	return f, nil
+}
+
+func (f *replayFlags) parseArms(list string) ([]replay.Arm, error) {
+	f.arms = true
+	return replay.ParseArms(list)
 }
 
 const replayUsage = `usage: go run ./bench replay [flags]
@@ -90,7 +99,7 @@ func (f *replayFlags) define(fs *flag.FlagSet) {
 	funcVar(fs, &c.Draft, "draft", "lexical", "`name` of the draft: lexical, random, oracle:P, which is right with probability P, or chat or chat:MODEL, a model at OPENAI_BASE_URL", replay.ParseDraft)
 	funcVar(fs, &c.Profile, "profile", "paper", "`name` of the times: paper, slow-draft or none", replay.ParseProfile)
 	funcVar(fs, &c.Ranks, "ranks", "0.75,0.06,0.023", "`weights` with which the oracle's right guess stands first, second, ...", parseRanks)
-	funcVar(fs, &c.Arms, "arms", "off,cache,spec, and heedless with -server-capacity", "`list` of what to compare", replay.ParseArms)
+	funcVar(fs, &c.Arms, "arms", "off,cache,spec, and heedless with -server-capacity", "`list` of what to compare", f.parseArms)
 	fs.Func("scale", "real `seconds` per model second (default: the smallest at which overhead is small)", f.setScale)
 }
 

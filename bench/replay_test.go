@@ -73,20 +73,20 @@ func TestReplayPrintsATableThatSaysWhatIsRealAndWhereItDidNotHelp(t *testing.T) 
 
 func TestACallThatIsWrongEndsWithStatus2AndSaysWhy(t *testing.T) {
 	for why, args := range map[string][]string{
-		"no command":         {},
-		"unknown command":    {"replya"},
-		"-nope":              {"replay", "-nope"},
-		"unexpected":         {"replay", "lexical"},
-		"only depth 1":       {"replay", "-depth", "2"},
-		"oracle:1.5":         {"replay", "-draft", "oracle:1.5"},
-		"paper, slow-draft":  {"replay", "-profile", "fast"},
+		"no command":                   {},
+		"unknown command":              {"replya"},
+		"-nope":                        {"replay", "-nope"},
+		"unexpected":                   {"replay", "lexical"},
+		"only depth 1":                 {"replay", "-depth", "2"},
+		"oracle:1.5":                   {"replay", "-draft", "oracle:1.5"},
+		"paper, slow-draft":            {"replay", "-profile", "fast"},
 		"off, cache, spec or heedless": {"replay", "-arms", "on"},
-		"above 0":            {"replay", "-scale", "-1"},
-		"allowed is":         {"replay", "-scale", "0.0001"},
-		"weight":             {"replay", "-ranks", "1,x"},
-		"topn 0":             {"replay", "-topn", "0"},
-		"seeds 0":            {"replay", "-seeds", "0"},
-		"belong together":    {"replay", "-items", "x.jsonl"},
+		"above 0":                      {"replay", "-scale", "-1"},
+		"allowed is":                   {"replay", "-scale", "0.0001"},
+		"weight":                       {"replay", "-ranks", "1,x"},
+		"topn 0":                       {"replay", "-topn", "0"},
+		"seeds 0":                      {"replay", "-seeds", "0"},
+		"belong together":              {"replay", "-items", "x.jsonl"},
 	} {
 		code, stdout, stderr := call(t, args...)
 		assert.Equal(t, 2, code, why)

@@ -63,8 +63,8 @@ type Config struct {
 	// ServerCapacity is how many requests a host works on at a time; it queues
 	// the rest, and does not notice that a client leaves. 0: on all.
 	ServerCapacity int
-	Arms           []Arm // nil: off, cache and spec, and heedless with a ServerCapacity
-	Agents         int   // side by side; 0: as many as do not disturb the times
+	Arms           []Arm
+	Agents         int // side by side; 0: as many as do not disturb the times
 
 	// Begun is told what will be walked and about how long that takes, once
 	// all is checked and measured. May be nil.
@@ -76,7 +76,7 @@ func DefaultConfig() Config {
 	return Config{
 		Items: builtinItems(), Sites: builtinSites(),
 		Draft: Draft{kind: "lexical"}, TopN: 3, Depth: 1,
-		Profile: Paper, Seeds: 1, Seed: 1,
+		Profile: Paper, Seeds: 1, Seed: 1, Arms: []Arm{Off, Cache, Spec},
 	}
 }
 
@@ -97,16 +97,12 @@ func (c *Config) validate() error {
 		return fmt.Errorf("%w: steps and agents can't be negative", ErrConfig)
 	case !(c.Scale >= 0 && c.Scale <= 1000):
 		return fmt.Errorf("%w: scale %v: want a number above 0", ErrConfig, c.Scale)
+	case len(c.Arms) == 0:
+		return fmt.Errorf("%w: no arms", ErrConfig)
 	case c.ServerCapacity < 0:
 		return fmt.Errorf("%w: server capacity %d: want at least 1, or 0 for no limit", ErrConfig, c.ServerCapacity)
 	case c.Seed+uint64(c.Seeds) > 1<<32:
 		return fmt.Errorf("%w: seed %d: draws are made for seeds below 2^32", ErrConfig, c.Seed)
-	}
-	if len(c.Arms) == 0 {
-		c.Arms = []Arm{Off, Cache, Spec}
-		if c.ServerCapacity > 0 {
-			c.Arms = AllArms
-		}
 	}
 	return c.validateDraft()
 }

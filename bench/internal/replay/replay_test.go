@@ -151,14 +151,16 @@ func TestAHostWithoutARecordedSiteIsNamed(t *testing.T) {
 
 func TestAConfigThatContradictsItselfIsRefused(t *testing.T) {
 	for name, spoil := range map[string]func(*Config){
-		"depth 2":    func(c *Config) { c.Depth = 2 },
-		"topn 0":     func(c *Config) { c.TopN = 0 },
-		"seeds 0":    func(c *Config) { c.Seeds = 0 },
-		"steps":      func(c *Config) { c.Steps = -1 },
-		"ranks":      func(c *Config) { c.TopN, c.Ranks = 1, []float64{1, 1} },
-		"rank":       func(c *Config) { c.Draft, c.Ranks = oracle(0.5), []float64{0} },
-		"no items":   func(c *Config) { c.Items = nil },
-		"below 2^32": func(c *Config) { c.Seed = 1 << 32 },
+		"depth 2":         func(c *Config) { c.Depth = 2 },
+		"topn 0":          func(c *Config) { c.TopN = 0 },
+		"seeds 0":         func(c *Config) { c.Seeds = 0 },
+		"steps":           func(c *Config) { c.Steps = -1 },
+		"ranks":           func(c *Config) { c.TopN, c.Ranks = 1, []float64{1, 1} },
+		"rank":            func(c *Config) { c.Draft, c.Ranks = oracle(0.5), []float64{0} },
+		"no arms":         func(c *Config) { c.Arms = nil },
+		"server capacity": func(c *Config) { c.ServerCapacity = -1 },
+		"no items":        func(c *Config) { c.Items = nil },
+		"below 2^32":      func(c *Config) { c.Seed = 1 << 32 },
 	} {
 		cfg := instantly()
 		spoil(&cfg)
