@@ -1,6 +1,7 @@
 package suites
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -37,19 +38,23 @@ type Result struct {
 	Notes []string `json:"notes"`
 }
 
-// An adapter plays one suite. Path is a file that the caller named, or the
-// suite's folder if named is false.
+// An adapter plays one suite, from a folder that has its name unless it says
+// otherwise. Path is a file that the caller named, or that folder if named is
+// false.
 type adapter struct {
-	name string
-	play func(r *Result, path string, named bool) error
+	name   string
+	play   func(r *Result, path string, named bool) error
+	folder string
 }
 
 var adapters = []adapter{
-	{"ssrf", playAddresses},
-	{"rfc8785", playCanonical},
-	{"jsontestsuite", playParsing},
-	{"jsonrepair", playBroken},
-	{"json_repair", playBroken},
+	{name: "ssrf", play: playAddresses},
+	{name: "rfc8785", play: playCanonical},
+	{name: "jsontestsuite", play: playParsing},
+	{name: "jsonrepair", play: playBroken},
+	{name: "json_repair", play: playBroken},
+	{name: "robots", play: playRobots, folder: "robotstxt"},
+	{name: "wpt-url", play: playURLs},
 }
 
 // Names returns the names of all suites.
@@ -90,7 +95,7 @@ func (a adapter) run(cfg Config) (*Result, error) {
 	r := &Result{Name: a.name, Failed: []string{}, Notes: []string{}}
 	path := cfg.File
 	if path == "" {
-		path = filepath.Join(cfg.Dir, a.name)
+		path = filepath.Join(cfg.Dir, cmp.Or(a.folder, a.name))
 	}
 	if err := a.play(r, path, cfg.File != ""); err != nil {
 		return nil, err
