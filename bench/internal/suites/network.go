@@ -2,6 +2,8 @@ package suites
 
 import (
 	"context"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"slices"
@@ -23,7 +25,7 @@ type network struct {
 
 func newNetwork(h http.Handler) *network {
 	n := &network{
-		server: &http.Server{Handler: h}, conns: make(chan net.Conn),
+		server: &http.Server{Handler: h, ErrorLog: log.New(io.Discard, "", 0)}, conns: make(chan net.Conn),
 		closed: make(chan struct{}), served: make(chan struct{}),
 	}
 	go func() {

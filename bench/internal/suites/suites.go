@@ -55,6 +55,9 @@ var adapters = []adapter{
 	{name: "json_repair", play: playBroken},
 	{name: "robots", play: playRobots, folder: "robotstxt"},
 	{name: "wpt-url", play: playURLs},
+	{name: "http-cache-tests", play: playCaching},
+	{name: "asb", play: playTools},
+	{name: "bipia", play: playStrings},
 }
 
 // Names returns the names of all suites.
