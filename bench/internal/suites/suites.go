@@ -58,6 +58,7 @@ var adapters = []adapter{
 	{name: "http-cache-tests", play: playCaching},
 	{name: "asb", play: playTools},
 	{name: "bipia", play: playStrings},
+	{name: "html5lib", play: playTrees},
 }
 
 // Names returns the names of all suites.
@@ -141,16 +142,21 @@ func (r *Report) Failed() (failed, total int) {
 	return failed, total
 }
 
-// WriteTable writes the report for people.
+// WriteTable writes the report for people, with notes if it is of one suite.
 func (r *Report) WriteTable(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-14s %7s %7s %7s\n", "suite", "passed", "total", "notes")
+	fmt.Fprintf(&b, "%-16s %7s %7s %7s\n", "suite", "passed", "total", "notes")
 	for _, s := range r.Suites {
-		fmt.Fprintf(&b, "%-14s %7d %7d %7d\n", s.Name, s.Passed, s.Total, len(s.Notes))
+		fmt.Fprintf(&b, "%-16s %7d %7d %7d\n", s.Name, s.Passed, s.Total, len(s.Notes))
 	}
 	for _, s := range r.Suites {
 		for _, f := range s.Failed {
 			fmt.Fprintf(&b, "FAILED %s: %s\n", s.Name, f)
+		}
+	}
+	if len(r.Suites) == 1 {
+		for _, n := range r.Suites[0].Notes {
+			fmt.Fprintf(&b, "note: %s\n", n)
 		}
 	}
 	_, err := io.WriteString(w, b.String())

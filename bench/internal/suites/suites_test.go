@@ -47,7 +47,7 @@ func TestAllPublicSuitesPass(t *testing.T) {
 	}
 	assert.Equal(t, map[string]int{
 		"ssrf": 125, "rfc8785": 10_006, "jsontestsuite": 318, "jsonrepair": 428, "json_repair": 272,
-		"robots": 72, "wpt-url": 978, "http-cache-tests": 156, "asb": 400, "bipia": 250,
+		"robots": 72, "wpt-url": 978, "http-cache-tests": 156, "asb": 400, "bipia": 250, "html5lib": 1604,
 	}, totals)
 }
 
@@ -63,6 +63,13 @@ func TestWhatIsStricterThanASuiteIsListed(t *testing.T) {
 	}, report.Suites[1].Notes)
 	assert.Empty(t, report.Suites[2].Notes)
 	assert.Len(t, report.Suites[3].Notes, 2)
+}
+
+// A parser that refuses everything would be safe, and no use.
+func TestMostURLsOfPagesAreVisited(t *testing.T) {
+	notes := played(t, "wpt-url", shared(t), "").Notes
+	assert.Len(t, notes, 74)
+	assert.Equal(t, "visits: 242, and whatever else is a URL was refused", notes[len(notes)-1])
 }
 
 func TestTheFiguresOfTheHTTPCacheTestsAreNoted(t *testing.T) {
@@ -97,6 +104,8 @@ func TestRowsThatAreNotSoFail(t *testing.T) {
 		{"wpt-url", "a.json", `[{"input": "a.b", "output": "a.c"}]`},
 		{"http-cache-tests", "a.json", caching("max-age=60", "not_cached")},
 		{"http-cache-tests", "a.json", caching("max-age=1", "cached")},
+		{"html5lib", "a.dat", "#data\n<a href=/x>\n#errors\n#document\n| <html>\n|   <a>\n|     href=\"/y\"\n"},
+		{"html5lib", "a.dat", "#data\n<a href=/x>\n#errors\n#document\n| <template>\n|   <a>\n|     href=\"/x\"\n"},
 	} {
 		r := one(t, c.suite, write(t, c.name, c.text))
 		assert.Len(t, r.Failed, 1, c.text)
@@ -124,6 +133,7 @@ func TestAnotherFileOfASuiteIsPlayed(t *testing.T) {
 		{"http-cache-tests", "a.json", caching("no-store", "not_cached")},
 		{"asb", "a.jsonl", aTool},
 		{"bipia", "a.json", aString},
+		{"html5lib", "a.dat", "#data\n<a href=x>\n\n#errors\n#document\n| <html>\n|   <a>\n|     href=\"x\"\n"},
 	} {
 		r := one(t, c.suite, write(t, c.name, c.text))
 		assert.Equal(t, 1, r.Passed, "%s: %v", c.text, r.Failed)
@@ -145,6 +155,7 @@ func TestWhatCanNotBeReadIsAnErrorAndNotAPass(t *testing.T) {
 		{"http-cache-tests", "a.json", "{"},
 		{"asb", "a.jsonl", `{"Description": "a tool"}`},
 		{"bipia", "a.json", "[]"},
+		{"html5lib", "a.dat", "nothing"},
 	} {
 		_, err := suites.Run(suites.Config{Suites: []string{c.suite}, File: write(t, c.name, c.text)})
 		assert.ErrorContains(t, err, c.suite, c.text)

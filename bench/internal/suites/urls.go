@@ -56,6 +56,9 @@ func playURLs(r *Result, path string, named bool) error {
 			r.url(fmt.Sprintf("%s %d, %.80q", filepath.Base(file), i, *row.Input), row, s)
 		}
 	}
+	if r.Total > 0 {
+		r.note("visits", fmt.Sprintf("%d, and whatever else is a URL was refused", s.visited))
+	}
 	return nil
 }
 
@@ -121,6 +124,8 @@ type surfer struct {
 	pool  *http.Transport
 	fetch *web.Fetcher
 	asked []string // by request: host and request URI; one request at a time
+
+	visited int // as their keys say
 }
 
 func newSurfer() *surfer {
@@ -165,6 +170,7 @@ func (s *surfer) surf(row urlRow) string {
 	case len(s.asked) != 1 || s.asked[0] != rest:
 		return fmt.Sprintf("%s, for which %q was asked", args.URL, s.asked)
 	}
+	s.visited++
 	return args.URL
 }
 
