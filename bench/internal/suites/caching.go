@@ -52,9 +52,13 @@ func playCaching(r *Result, path string, named bool) error {
 	return nil
 }
 
-// playTogether plays all cases at once: most of a case is waiting.
+// atOnce is how many cases are played at one time. Most of a case is waiting, and
+// too many would be late for what lives for a second.
+const atOnce = 128
+
 func playTogether(cases []*playedCase) error {
 	var all errgroup.Group
+	all.SetLimit(atOnce)
 	for _, c := range cases {
 		if c.left = c.unplayable(); c.left != "" {
 			c.left = "not played: " + c.left
