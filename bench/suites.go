@@ -13,8 +13,10 @@ import (
 
 const suitesUsage = `usage: go run ./bench suites [flags]
 
-Plays public test suites of addresses and of JSON against SpecCache's own code.
-It exits with 1 if a row fails. bench/suites.md says what is asked of each.
+Plays public test suites against SpecCache's own code: addresses, JSON, URLs,
+robots.txt, HTTP caching, pages, and attacks on what reads them. It exits with 1
+if a row fails. bench/suites.md says what is asked of each. The table of one suite
+is followed by its notes.
 
 `
 

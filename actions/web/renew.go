@@ -55,10 +55,13 @@ func condition(req *http.Request, to address, old *Page) {
 }
 
 // unchanged makes an answer 304 into the one that it stands for: RFC 9111,
-// section 4.3.4.
+// section 4.3.4. What it says about the body is about its own, which is empty.
 func unchanged(resp *http.Response, old *Page) {
-	header := old.header.Clone()
-	maps.Copy(header, resp.Header)
+	header, news := old.header.Clone(), ownHeader(resp.Header)
+	for _, name := range []string{"Content-Length", "Content-Encoding", "Content-Range"} {
+		news.Del(name)
+	}
+	maps.Copy(header, news)
 	resp.Header, resp.StatusCode = header, old.status
 }
 

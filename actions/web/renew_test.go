@@ -118,6 +118,22 @@ func TestARenewedPageLivesAsItsHostSaysNow(t *testing.T) {
 	}
 }
 
+func TestARenewedPageHasTheNewHeaderButForWhatIsAboutTheBody(t *testing.T) {
+	header := headerOf("ETag: \"same\"", "Content-Length: 9", "Content-Type: text/html", "X-Edition: 1", "X-Kept: 1")
+	host := &answering{header: header}
+	f := web.New(web.Config{Transport: host, IgnoreRobots: true})
+	a := visit(t, "https://a.example/")
+	old, err := f.Do(t.Context(), a)
+	require.NoError(t, err)
+	host.code = http.StatusNotModified
+	host.header = headerOf("ETag: \"same\"", "Content-Length: 7", "Content-Encoding: br", "X-Edition: 2", "Connection: X-Hop", "X-Hop: 1")
+	p, _, err := f.Environment().Renew(ahead(t), a, old)
+	require.NoError(t, err)
+	got := p.Header()
+	got.Del("Connection")
+	assert.Equal(t, headerOf("ETag: \"same\"", "Content-Length: 9", "Content-Type: text/html", "X-Edition: 2", "X-Kept: 1"), got)
+}
+
 func TestWhatMustNotRunAheadIsNotRenewedThoughTheTargetHasVisitedIt(t *testing.T) {
 	var asked atomic.Int64
 	f, url := serveWith(t, web.Config{

@@ -89,7 +89,17 @@ func precheck(ref string, base *whatwg.Url) error {
 	if len(authority) > maxAuthority {
 		return &URLError{ref, reasonLong, nil}
 	}
+	if capitalSharpS(authority) {
+		return &URLError{ref, reasonHost, nil}
+	}
 	return nil
+}
+
+// capitalSharpS reports whether a host is one name by Unicode 15.1 and another by
+// older tables, such as the parser's: xn--zca.example and ss.example.
+func capitalSharpS(authority string) bool {
+	return strings.Contains(authority, "\u1E9E") ||
+		strings.Contains(authority, "%") && strings.Contains(strings.ToUpper(authority), "%E1%BA%9E")
 }
 
 // cutScheme splits a reference behind its scheme, which is in lower case, or
@@ -137,12 +147,22 @@ func verify(ref string, a address) error {
 	switch {
 	case err != nil:
 		return &URLError{ref, "net/http can't ask for it", err}
-	case n.Host != a.host:
+	case n.Host != a.host, !stable(a.host):
 		return &URLError{ref, reasonHost, nil}
 	case strings.HasPrefix(n.Path, "//") && n.RequestURI() != a.path():
 		return &URLError{ref, "its path could be taken for a host", nil}
 	}
 	return nil
+}
+
+// stable reports whether a canonical host is read as itself: the parser writes
+// some names in Punycode that it does not take back.
+func stable(host string) bool {
+	if !strings.Contains(host, "xn--") {
+		return true
+	}
+	u, err := whatwg.Parse("http://" + host)
+	return err == nil && u.Host() == host
 }
 
 // path returns the address's path and query.

@@ -55,6 +55,9 @@ func TestAURLThatIsNotForReadingIsRefused(t *testing.T) {
 		"https://" + strings.Repeat("a", 2000) + "/":     "too long",
 		"https://a.example/" + strings.Repeat("a/", 300): "too long",
 		"https://a.example//b|":                          "taken for a host",
+		"https://ma\u1E9Ee.example/":                     "two ways", // Unicode has changed its mind
+		"https://ma%e1%Ba%9ee.example/":                  "two ways",
+		"https://\u2260/":                                "two ways", // becomes what does not parse
 	} {
 		_, err := web.Visit(url)
 		if reason == "" {

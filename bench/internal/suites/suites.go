@@ -1,6 +1,7 @@
 package suites
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -37,19 +38,27 @@ type Result struct {
 	Notes []string `json:"notes"`
 }
 
-// An adapter plays one suite. Path is a file that the caller named, or the
-// suite's folder if named is false.
+// An adapter plays one suite, from a folder that has its name unless it says
+// otherwise. Path is a file that the caller named, or that folder if named is
+// false.
 type adapter struct {
-	name string
-	play func(r *Result, path string, named bool) error
+	name   string
+	play   func(r *Result, path string, named bool) error
+	folder string
 }
 
 var adapters = []adapter{
-	{"ssrf", playAddresses},
-	{"rfc8785", playCanonical},
-	{"jsontestsuite", playParsing},
-	{"jsonrepair", playBroken},
-	{"json_repair", playBroken},
+	{name: "ssrf", play: playAddresses},
+	{name: "rfc8785", play: playCanonical},
+	{name: "jsontestsuite", play: playParsing},
+	{name: "jsonrepair", play: playBroken},
+	{name: "json_repair", play: playBroken},
+	{name: "robots", play: playRobots, folder: "robotstxt"},
+	{name: "wpt-url", play: playURLs},
+	{name: "http-cache-tests", play: playCaching},
+	{name: "asb", play: playTools},
+	{name: "bipia", play: playStrings},
+	{name: "html5lib", play: playTrees},
 }
 
 // Names returns the names of all suites.
@@ -90,7 +99,7 @@ func (a adapter) run(cfg Config) (*Result, error) {
 	r := &Result{Name: a.name, Failed: []string{}, Notes: []string{}}
 	path := cfg.File
 	if path == "" {
-		path = filepath.Join(cfg.Dir, a.name)
+		path = filepath.Join(cfg.Dir, cmp.Or(a.folder, a.name))
 	}
 	if err := a.play(r, path, cfg.File != ""); err != nil {
 		return nil, err
@@ -133,16 +142,21 @@ func (r *Report) Failed() (failed, total int) {
 	return failed, total
 }
 
-// WriteTable writes the report for people.
+// WriteTable writes the report for people, with notes if it is of one suite.
 func (r *Report) WriteTable(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-14s %7s %7s %7s\n", "suite", "passed", "total", "notes")
+	fmt.Fprintf(&b, "%-16s %7s %7s %7s\n", "suite", "passed", "total", "notes")
 	for _, s := range r.Suites {
-		fmt.Fprintf(&b, "%-14s %7d %7d %7d\n", s.Name, s.Passed, s.Total, len(s.Notes))
+		fmt.Fprintf(&b, "%-16s %7d %7d %7d\n", s.Name, s.Passed, s.Total, len(s.Notes))
 	}
 	for _, s := range r.Suites {
 		for _, f := range s.Failed {
 			fmt.Fprintf(&b, "FAILED %s: %s\n", s.Name, f)
+		}
+	}
+	if len(r.Suites) == 1 {
+		for _, n := range r.Suites[0].Notes {
+			fmt.Fprintf(&b, "note: %s\n", n)
 		}
 	}
 	_, err := io.WriteString(w, b.String())
