@@ -129,3 +129,16 @@ func TestAGuessThatWaitsForItsHostIsNotJoined(t *testing.T) {
 		assert.Equal(t, time.Minute, time.Since(began), "its own run, at once")
 	})
 }
+
+func TestAGuessThatHasWaitedLeavesNoDraftBehind(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := &hosts{takes: time.Minute}
+		c, s := open(t, h.env(), config{MaxAheadHost: 1})
+		const times = 20
+		for i := range times {
+			s.Speculate(t.Context(), act("a", []int{i, 1}), act("a", []int{i, 2}))
+			after(3 * time.Minute)
+		}
+		assert.EqualValues(t, 2*times, c.Stats().Speculated)
+	})
+}

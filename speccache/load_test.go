@@ -266,7 +266,7 @@ func TestTheLastPlaceIsGivenAwayOnlyWhileThatPays(t *testing.T) {
 		}
 		ran := c.Stats().Speculated - before
 		assert.LessOrEqual(t, ran, int64(1+steps/16), "the first, and then it is tried now and then")
-		assert.Positive(t, ran)
+		assert.Greater(t, ran, int64(steps/32))
 	})
 }
 

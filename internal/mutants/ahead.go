@@ -25,8 +25,8 @@ var aheadMutants = []mutant{
 	{
 		name: "a guess is registered before it has a permit", file: "speccache/ahead.go",
 		edits: []edit{
-			{"s := d.s\n\tif ok, limit := s.c.limiter.start(&d.ctx, f); !ok {", "s := d.s\n\te, g := s.claim(f)\n\tif ok, limit := s.c.limiter.start(&d.ctx, f); !ok {\n\t\ts.c.store.flights.release(f)"},
-			{"if d.known(s.claim(f)) {", "if d.known(e, g) {"},
+			{"short, limit := s.c.limiter.start(&d.ctx, f, wait)\n", "if d.known(s.claim(f)) {\n\t\treturn false, false\n\t}\n\tshort, limit := s.c.limiter.start(&d.ctx, f, wait)\n\tif short != room || limit != nil {\n\t\ts.c.store.flights.release(f)\n\t}\n"},
+			{"\tif d.known(s.claim(f)) {\n\t\ts.c.limiter", "\tif false {\n\t\ts.c.limiter"},
 		},
 		tests: "TwoQueuedGuesses",
 	},
@@ -53,8 +53,8 @@ var aheadMutants = []mutant{
 	{
 		name: "a permit is free before the run that was given up has ended", file: "speccache/limiter.go",
 		edits: []edit{
-			{"old.giveUp() {\n\t\t\treturn old", "old.giveUp() {\n\t\t\tl.remove(old)\n\t\t\treturn old"},
-			{"l.spend(f.session, bytesAhead, bytes)\n\tl.remove(f)", "l.spend(f.session, bytesAhead, bytes)\n\tif slices.Contains(l.list, f) {\n\t\tl.remove(f)\n\t}"},
+			{"old.giveUp() {\n\t\t\treturn old", "old.giveUp() {\n\t\t\tl.remove(old, false)\n\t\t\treturn old"},
+			{"l.spend(f.session, bytesAhead, bytes)\n\tl.remove(f, f.entry != nil)", "l.spend(f.session, bytesAhead, bytes)\n\tif slices.Contains(l.list, f) {\n\t\tl.remove(f, false)\n\t}"},
 		},
 		tests: "APermitIsFreeOnlyWhen",
 	},
@@ -84,8 +84,8 @@ var aheadMutants = []mutant{
 		tests: "ScopesDoNotStarve",
 	},
 	{
-		name: "runs at one host are not bounded", file: "speccache/limiter.go",
-		edits: []edit{{`full = at != nil`, `full = false && at != nil`}},
+		name: "runs at one host are not bounded", file: "speccache/hosts.go",
+		edits: []edit{{"case at.ahead >= most:", "case false:"}},
 		tests: "RunsAtOneHost",
 	},
 	{

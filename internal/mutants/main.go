@@ -39,7 +39,7 @@ type mutant struct {
 type edit struct{ old, new string }
 
 // tables are all mutants, by what they break.
-var tables = [][]mutant{stateMutants, flightMutants, aheadMutants, sessionMutants, storeMutants, countMutants, suiteMutants, otherMutants}
+var tables = [][]mutant{stateMutants, flightMutants, aheadMutants, sessionMutants, storeMutants, countMutants, hostMutants, suiteMutants, otherMutants}
 
 func main() {
 	pattern := flag.String("run", "", "only mutants whose name matches this `regexp`")

@@ -174,7 +174,7 @@ var stateMutants = []mutant{
 	},
 	{
 		name: "a renewal needs no room", file: "speccache/limiter.go",
-		edits: []edit{{"if full, _ := l.full(f); full || l.left(f.session, bytesAhead) != nil || l.take(f.session, requestsAhead, 1) != nil {\n\t\treturn false\n\t}", ""}},
+		edits: []edit{{"full, reached := l.enter(f)\n\treturn full.short == room && reached == nil", "l.add(f)\n\treturn true"}},
 		tests: "RenewalsKeepToTheLimits",
 	},
 	{

@@ -1,0 +1,75 @@
+package main
+
+// hostMutants break what keeps runs ahead out of the target's way at its hosts.
+var hostMutants = []mutant{
+	{
+		name: "an answer that overtakes shows nothing", file: "speccache/load.go",
+		edits: []edit{{"case max(l.older(which, began), l.together(now)) >= l.shown:", "case false:"}},
+		tests: "AnOriginIsKnown",
+	},
+	{
+		name: "answers that come at once show nothing", file: "speccache/load.go",
+		edits: []edit{{"max(l.older(which, began), l.together(now)) >= l.shown", "l.older(which, began) >= l.shown"}},
+		tests: "AnOriginIsKnown",
+	},
+	{
+		name: "no host is taken to queue", file: "speccache/load.go",
+		edits: []edit{{"return l.doubt >= enoughDoubt\n", "return false\n"}},
+		tests: "OriginThatQueues|AnOriginIsKnown",
+	},
+	{
+		name: "a host is taken to queue for ever", file: "speccache/load.go",
+		edits: []edit{{"if now.Sub(l.since) >= memory {", "if false {"}},
+		tests: "LearnedAnewLater",
+	},
+	{
+		name: "any guess takes a host's last place", file: "speccache/load.go",
+		edits: []edit{{"case free < 1, !first:", "case free < 1:"}},
+		tests: "LearnedAnewLater|OriginThatQueues",
+	},
+	{
+		name: "the last place is given away although that does not pay", file: "speccache/load.go",
+		edits: []edit{{"return l.hidden >= l.delayed || l.untried >= tryAgain", "return true"}},
+		tests: "LastPlace",
+	},
+	{
+		name: "the last place is never tried again", file: "speccache/load.go",
+		edits: []edit{{"return l.hidden >= l.delayed || l.untried >= tryAgain", "return l.hidden >= l.delayed"}},
+		tests: "LastPlace",
+	},
+	{
+		name: "runs ahead start at one moment", file: "speccache/hosts.go",
+		edits: []edit{{"case no.after <= 0:", "case true:"}},
+		tests: "AnOriginIsKnown|OriginThatQueues",
+	},
+	{
+		name: "a delayed target is not counted", file: "speccache/hosts.go",
+		edits: []edit{{"at.load.delayed += now.Sub(other.began)", ""}},
+		tests: "LastPlace",
+	},
+	{
+		name: "a scope's rate has no end", file: "speccache/limiter.go",
+		edits: []edit{{"after := f.session.scope.rates.of(f.host, l.rate).after(time.Now()); after > 0", "after := f.session.scope.rates.of(f.host, l.rate).after(time.Now()); after > 0 && false"}},
+		tests: "NoMoreThanItsRate",
+	},
+	{
+		name: "the target's own runs leave the rate to guesses", file: "speccache/limiter.go",
+		edits: []edit{{"	s.scope.rates.of(host, l.rate).owe(time.Now())\n", ""}},
+		tests: "NoMoreThanItsRate",
+	},
+	{
+		name: "a guess that waits for its host holds up the others", file: "speccache/limiter.go",
+		edits: []edit{{"if full.host != nil && !wait {", "if false {"}},
+		tests: "KeepsNoOtherWaiting",
+	},
+	{
+		name: "a guess that waits is dropped when the predictor returns", file: "speccache/step.go",
+		edits: []edit{{"if !d.later {", "if true {"}},
+		tests: "KeepsNoOtherWaiting",
+	},
+	{
+		name: "drafts of guesses that have waited stay for ever", file: "speccache/step.go",
+		edits: []edit{{"	defer d.retire()\n	defer d.runs.Wait()", "	defer d.runs.Wait()"}},
+		tests: "HasWaitedLeavesNoDraft",
+	},
+}
