@@ -344,7 +344,9 @@ func (l *limiter[O]) remove(f *flight[O], answered bool) {
 	for _, a := range l.accounts(f.session) {
 		a.runs--
 	}
-	f.errand.end(answered)
+	if f.errand != nil { // its end would need more stack than all before
+		f.errand.end(answered)
+	}
 	if i := slices.Index(l.list, f); i >= 0 {
 		l.list = slices.Delete(l.list, i, i+1)
 	}
