@@ -103,6 +103,9 @@ func (d *draft[O]) launch(a actions.Action, rule *tool, source string, now time.
 		f.host = s.c.env.Host(a)
 	}
 	f.ctx = &endable{Context: d.ctx.Context}
+	if rule.public() {
+		f.ctx.Context = s.tagged(d.caller, true, true)
+	}
 	if !d.place(f) {
 		f.ctx.end(errGivenUp)
 		return
