@@ -1,8 +1,10 @@
 package web
 
 import (
+	"hash/maphash"
 	"net/http"
 	neturl "net/url"
+	"path"
 	"strings"
 	"time"
 )
@@ -24,74 +26,97 @@ func cookiesOf(resp *http.Response) (set []*http.Cookie) {
 	return set
 }
 
-// store puts cookies into the jar of the pool's scope, and reports whether that
-// changed what any request would carry. Hosts set the same cookie again and again.
-// One answer's cookies are stored at a time, so that what is seen before and after
-// is this answer's doing.
-func (p *pool) store(jar http.CookieJar, u *neturl.URL, set []*http.Cookie) (changed bool) {
-	p.storing <- struct{}{}
-	defer func() { <-p.storing }()
-	places := placesOf(u, set)
-	before := glimpse(jar, places)
-	jar.SetCookies(u, set)
-	return glimpse(jar, places) != before
+// maxKnownCookies is how many cookies of a scope are remembered. One that was
+// forgotten counts as new when it is set again.
+const maxKnownCookies = 256
+
+// cookies are what hosts have set for one scope. Hosts set the same cookie again
+// and again, and a jar does not tell whether one is new.
+type cookies struct {
+	turn  chan struct{} // whoever puts something in may use the rest; no lock, for jars are the application's
+	known map[uint64]cookie
 }
 
-// news reports whether storing cookies would change what requests carry, without
-// doing so.
-func news(jar http.CookieJar, u *neturl.URL, set []*http.Cookie) bool {
-	for _, c := range set {
-		gone := c.MaxAge < 0 || c.MaxAge == 0 && !c.Expires.IsZero() && c.Expires.Before(time.Now())
-		named, same := false, false
-		for _, has := range jar.Cookies(placeOf(u, c, "https", u.Host)) {
-			named = named || has.Name == c.Name
-			same = same || has.Name == c.Name && has.Value == c.Value
+// A cookie is one that was set, less how long it lives.
+type cookie struct {
+	what  uint64 // a hash of all that it says
+	shown bool   // it was to be seen then; else the jar has refused or deleted it
+}
+
+func newCookies() *cookies { return &cookies{turn: make(chan struct{}, 1)} }
+
+// store puts cookies into the scope's jar, and reports whether that changes what
+// any request carries.
+func (k *cookies) store(jar http.CookieJar, u *neturl.URL, set []*http.Cookie) (changed bool) {
+	k.turn <- struct{}{}
+	defer func() { <-k.turn }()
+	before := make([]bool, len(set))
+	for i, c := range set {
+		before[i] = shows(jar, u, c)
+	}
+	jar.SetCookies(u, set)
+	for i, c := range set {
+		after := shows(jar, u, c)
+		name, what := hashesOf(u, c)
+		if old, ok := k.known[name]; !ok || old != (cookie{what, before[i]}) || before[i] != after {
+			changed = changed || before[i] || after
 		}
-		if gone && named || !gone && !same {
+		if k.known == nil || len(k.known) >= maxKnownCookies {
+			k.known = map[uint64]cookie{}
+		}
+		k.known[name] = cookie{what, after}
+	}
+	return changed
+}
+
+// news reports whether storing cookies could change what requests carry.
+func (k *cookies) news(jar http.CookieJar, u *neturl.URL, set []*http.Cookie) bool {
+	k.turn <- struct{}{}
+	defer func() { <-k.turn }()
+	for _, c := range set {
+		name, what := hashesOf(u, c)
+		seen := shows(jar, u, c)
+		if old, ok := k.known[name]; (!ok || old != cookie{what, seen}) && (seen || !gone(c)) {
 			return true
 		}
 	}
 	return false
 }
 
-// placesOf returns the URLs at which one can see all that cookies change: at each
-// of their paths, by https and by http, and on a host below their domain.
-func placesOf(u *neturl.URL, set []*http.Cookie) (places []*neturl.URL) {
-	seen := map[string]bool{}
-	for _, c := range set {
-		hosts := []string{u.Host}
-		if c.Domain != "" {
-			hosts = append(hosts, "below."+strings.TrimPrefix(c.Domain, "."))
-		}
-		for _, host := range hosts {
-			for _, scheme := range []string{"https", "http"} {
-				at := placeOf(u, c, scheme, host)
-				if name := at.String(); !seen[name] {
-					seen[name] = true
-					places = append(places, at)
-				}
-			}
-		}
+var cookieSeed = maphash.MakeSeed()
+
+// hashesOf returns hashes of which cookie of a host this is, and of what it says.
+func hashesOf(u *neturl.URL, c *http.Cookie) (name, what uint64) {
+	type which struct{ host, name, path string }
+	type says struct {
+		value, domain string
+		secure, gone  bool
 	}
-	return places
+	name = maphash.Comparable(cookieSeed, which{u.Host, c.Name, pathOf(u, c)})
+	what = maphash.Comparable(cookieSeed, says{c.Value, strings.ToLower(c.Domain), c.Secure, gone(c)})
+	return name, what
 }
 
-func placeOf(u *neturl.URL, c *http.Cookie, scheme, host string) *neturl.URL {
-	path := u.Path
+// gone reports whether setting a cookie means to delete it.
+func gone(c *http.Cookie) bool {
+	return c.MaxAge < 0 || c.MaxAge == 0 && !c.Expires.IsZero() && !c.Expires.After(time.Now())
+}
+
+// shows reports whether the jar has a cookie where it is set: the value too, unless
+// it is to be deleted.
+func shows(jar http.CookieJar, u *neturl.URL, c *http.Cookie) bool {
+	for _, has := range jar.Cookies(&neturl.URL{Scheme: "https", Host: u.Host, Path: pathOf(u, c)}) {
+		if has.Name == c.Name && (has.Value == c.Value || gone(c)) {
+			return true
+		}
+	}
+	return false
+}
+
+// pathOf returns where a cookie is for: RFC 6265, section 5.2.4.
+func pathOf(u *neturl.URL, c *http.Cookie) string {
 	if strings.HasPrefix(c.Path, "/") {
-		path = c.Path
+		return c.Path
 	}
-	return &neturl.URL{Scheme: scheme, Host: host, Path: path}
-}
-
-// glimpse returns what requests would carry.
-func glimpse(jar http.CookieJar, places []*neturl.URL) string {
-	var all strings.Builder
-	for _, at := range places {
-		for _, c := range jar.Cookies(at) {
-			all.WriteString(c.Name + "=" + c.Value + ";")
-		}
-		all.WriteByte('\n')
-	}
-	return all.String()
+	return path.Dir("/" + strings.TrimPrefix(u.Path, "/"))
 }

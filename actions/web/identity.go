@@ -152,14 +152,12 @@ func (f *Fetcher) heed(ctx context.Context, v *visitor, to address, resp *http.R
 	if err != nil {
 		return err
 	}
-	if v.call.Ahead {
-		if news(v.id.Jar, u, set) {
-			return &PolicyError{Rule: "cookie", URL: to.url}
-		}
-		return nil
-	}
-	if f.pools.of(partyOf(v.call)).store(v.id.Jar, u, set) {
-		changed = true
+	known := f.pools.of(partyOf(v.call)).cookies
+	switch {
+	case !v.call.Ahead:
+		changed = known.store(v.id.Jar, u, set) || changed
+	case known.news(v.id.Jar, u, set):
+		return &PolicyError{Rule: "cookie", URL: to.url}
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func partyOf(c actions.Call) party {
 type pool struct {
 	party     party
 	transport *http.Transport
-	storing   chan struct{} // whoever puts something in stores cookies; see visitor.store
+	cookies   *cookies
 }
 
 // pools remember the parties that visited last.
@@ -72,7 +72,7 @@ func (p *pools) find(who party) (found, forgotten *pool) {
 	if p.known == nil {
 		p.known = map[party]*list.Element{}
 	}
-	found = &pool{who, newTransport(p.guard, who), make(chan struct{}, 1)}
+	found = &pool{who, newTransport(p.guard, who), newCookies()}
 	p.known[who] = p.order.PushFront(found)
 	if p.order.Len() > maxPools {
 		forgotten = p.order.Remove(p.order.Back()).(*pool)
