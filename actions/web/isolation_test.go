@@ -253,7 +253,15 @@ func TestAPublicVisitHasNoCredentialsAndIsShared(t *testing.T) {
 
 // The scope of a request is in its query, and in its answer.
 func TestNoConnectionOfAScopeIsEverUsedForAnother(t *testing.T) {
-	half := make(chan struct{}, 100)
+	calls := map[string]actions.Call{
+		"alice": {Scope: "alice", Session: 1}, "bob": {Scope: "bob", Session: 1},
+		"first": {Session: 1}, "second": {Session: 2},
+		"all": {Scope: "alice", Session: 1, Public: true},
+	}
+	half := map[string]chan struct{}{}
+	for who := range calls {
+		half[who] = make(chan struct{}, 1)
+	}
 	var mu sync.Mutex
 	users := map[string]map[string]bool{} // by connection
 	f, url := serveWith(t, web.Config{}, func(w http.ResponseWriter, r *http.Request) {
@@ -271,14 +279,9 @@ func TestNoConnectionOfAScopeIsEverUsedForAnother(t *testing.T) {
 		w.Header().Set("Content-Length", "1000")
 		writeHTML(w, "<p>for "+who)
 		w.(http.Flusher).Flush()
-		half <- struct{}{}
+		half[who] <- struct{}{}
 		<-r.Context().Done()
 	})
-	calls := map[string]actions.Call{
-		"alice": {Scope: "alice", Session: 1}, "bob": {Scope: "bob", Session: 1},
-		"first": {Session: 1}, "second": {Session: 2},
-		"all": {Scope: "alice", Session: 1, Public: true},
-	}
 	var parties sync.WaitGroup
 	for who, call := range calls {
 		parties.Go(func() {
@@ -289,7 +292,7 @@ func TestNoConnectionOfAScopeIsEverUsedForAnother(t *testing.T) {
 					_, err := f.Do(ctx, visit(t, url+"/half?who="+who))
 					cut <- err
 				}()
-				<-half // somebody's, which is as good
+				<-half[who]
 				page, err := f.Do(ctx, visit(t, url+"/whole?who="+who))
 				if assert.NoError(t, err) {
 					assert.Equal(t, "<p>for "+who, page.HTML())
