@@ -84,3 +84,16 @@ func TestLastIsTheNewestObservation(t *testing.T) {
 	assert.True(t, ok)
 	assert.Equal(t, "b", o)
 }
+
+func TestChangedTellsEveryRunAroundAndNothingOutsideOfOne(t *testing.T) {
+	actions.Changed(t.Context())
+	actions.Changed(actions.WithCall(t.Context(), actions.Call{Session: 1}))
+	var told []uint64
+	note := func(c actions.Call) { told = append(told, c.Session) }
+	outer := actions.WithRun(t.Context(), actions.Call{Session: 1}, note)
+	inner, cancel := context.WithCancel(actions.WithRun(outer, actions.Call{Session: 2}, note))
+	cancel()
+	assert.EqualValues(t, 2, actions.CallFrom(inner).Session)
+	actions.Changed(inner)
+	assert.Equal(t, []uint64{2, 1}, told)
+}

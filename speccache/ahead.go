@@ -101,6 +101,9 @@ func (d *draft[O]) launch(a actions.Action, rule *tool, source string, now time.
 	f.guess, f.room = &room.guess, &room.entry
 	f.host = s.c.hostOf(a)
 	f.ctx = &endable{Context: d.ctx.Context}
+	if rule.public() {
+		f.ctx.Context = s.tagged(d.caller, true, true)
+	}
 	switch placed, later := d.place(f, false); {
 	case placed:
 		d.runs.Go(func() error {

@@ -114,6 +114,7 @@ func (c *Cache[O]) Open(cfg SessionConfig[O]) *Session[O] {
 		refs:  1,
 		begun: new(atomic.Int64),
 	}
+	s.onChange = s.changed
 	s.versions.Store(newVersions(cfg.ModelVersion))
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -282,7 +282,7 @@ func (s *Session[O]) fly(ctx context.Context, f *flight[O]) (O, error) {
 	err := errAborted
 	// A panic or Goexit goes on to the caller, whose own it is.
 	defer func() { s.c.settle(ctx, f, o, err) }()
-	o, err = s.execute(ctx, f.key.action, false)
+	o, err = s.execute(ctx, f.key.action, f.rule)
 	return o, err
 }
 
@@ -315,7 +315,7 @@ func (s *Session[O]) race(ctx context.Context, f *flight[O]) *ending[O] {
 	defer cancel()
 	ended := make(chan ending[O], 1)
 	beside := s.newFlight(f.key, f.rule, s.c.now())
-	run := func() (O, error) { return s.execute(ctx, f.key.action, false) }
+	run := func() (O, error) { return s.execute(ctx, f.key.action, f.rule) }
 	started := s.c.spawn(func() {
 		try(run, func(e ending[O]) {
 			defer func() { ended <- e }()

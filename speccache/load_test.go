@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/speccache/speccache-go/actions"
@@ -284,6 +285,7 @@ func TestAScopeStartsNoMoreThanItsRateAtAHostAndTheTargetGoesFirst(t *testing.T)
 			must(t, s, get(fmt.Sprint("own ", i)))
 		}
 		assert.Zero(t, time.Since(began), "the target does not wait")
+		synctest.Wait()
 		assert.EqualValues(t, 1, c.Stats().Refusals["rate"], "what waited when the target acted")
 		s.Speculate(t.Context(), get("late"))
 		after(2 * time.Second)

@@ -6,8 +6,6 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
-
-	"github.com/speccache/speccache-go/actions"
 )
 
 // A renewer has entries renewed that are wanted, before they expire, so that the
@@ -150,8 +148,7 @@ func (r *renewer[O]) flight(s *Session[O], e *entry[O]) *flight[O] {
 		guess: &guess{source: "renewal", step: s.begun.Load(), steps: s.begun},
 	}
 	f.host = r.c.hostOf(e.key.action)
-	call := actions.Call{Scope: s.scope.name, Session: s.id, Ahead: true}
-	f.ctx = &endable{Context: actions.WithCall(context.Background(), call)}
+	f.ctx = &endable{Context: s.tagged(context.Background(), true, f.rule.public())}
 	return f
 }
 

@@ -54,7 +54,7 @@ func (s *Session[O]) Run(ctx context.Context, a actions.Action) (Result[O], erro
 func (s *Session[O]) answer(ctx context.Context, a actions.Action, k *call[O], asked time.Duration) (Result[O], error) {
 	r := Result[O]{Action: a, Outcome: Miss, Reason: ReasonBypass}
 	if k == nil {
-		o, err := s.execute(ctx, a, false)
+		o, err := s.execute(ctx, a, s.c.tools.of(a))
 		r.Observation, r.Waited = o, s.since(asked)
 		return r, err
 	}
@@ -100,14 +100,14 @@ func (s *Session[O]) run(ctx context.Context, k *call[O], r *Result[O]) error {
 	case actions.ReadOnly:
 		return s.read(ctx, k, r, rule)
 	case actions.Local:
-		return s.pass(ctx, k, r)
+		return s.pass(ctx, k, r, rule)
 	}
 	return s.change(ctx, k, r, rule)
 }
 
 // pass runs an action and keeps nothing of it but the step.
-func (s *Session[O]) pass(ctx context.Context, k *call[O], r *Result[O]) error {
-	o, err := s.execute(ctx, r.Action, false)
+func (s *Session[O]) pass(ctx context.Context, k *call[O], r *Result[O], rule *tool) error {
+	o, err := s.execute(ctx, r.Action, rule)
 	r.Observation = o
 	if err == nil {
 		s.remember(k, o)
@@ -125,9 +125,9 @@ func (s *Session[O]) change(ctx context.Context, k *call[O], r *Result[O], rule 
 	} else {
 		s.count(cWrites, 1)
 	}
-	w := s.beginWrite(rule)
+	w := s.beginWrite(rule.Public)
 	defer s.endWrite(w)
-	return s.pass(ctx, k, r)
+	return s.pass(ctx, k, r, rule)
 }
 
 // written are the scopes whose state an action may change. A session that was
@@ -135,12 +135,12 @@ func (s *Session[O]) change(ctx context.Context, k *call[O], r *Result[O], rule 
 // by that name, or will be.
 type written struct{ own, again, public *scope }
 
-func (s *Session[O]) beginWrite(rule *tool) written {
+func (s *Session[O]) beginWrite(public bool) written {
 	w := written{own: s.scope}
 	if s.scope.name != "" && s.closed.Load() {
 		w.again = s.c.scopes.enter(s.scope.name)
 	}
-	if rule.Public {
+	if public {
 		w.public = s.c.scopes.public
 	}
 	w.each((*scope).beginWrite)
@@ -153,6 +153,12 @@ func (s *Session[O]) endWrite(w written) {
 	if w.again != nil {
 		s.c.scopes.leave(w.again)
 	}
+}
+
+// changed is what actions.Changed calls: a write that is over.
+func (s *Session[O]) changed(c actions.Call) {
+	s.endWrite(s.beginWrite(c.Public))
+	s.emit(Event{Kind: EventAdvance})
 }
 
 func (w written) each(do func(*scope)) {
@@ -169,11 +175,11 @@ func (w written) each(do func(*scope)) {
 func (s *Session[O]) read(ctx context.Context, k *call[O], r *Result[O], rule *tool) error {
 	switch {
 	case s.over():
-		return s.bypass(ctx, k, r, ReasonMode)
+		return s.bypass(ctx, k, r, rule, ReasonMode)
 	case s.c.shadow():
 		return s.watch(ctx, k, r, rule)
 	case ctx.Err() != nil: // what the executor makes of it is its own affair
-		return s.bypass(ctx, k, r, ReasonBypass)
+		return s.bypass(ctx, k, r, rule, ReasonBypass)
 	}
 	id := s.keyOf(r.Action, rule)
 	e, f := s.present(&id, k.asked)
@@ -202,10 +208,10 @@ func (s *Session[O]) read(ctx context.Context, k *call[O], r *Result[O], rule *t
 }
 
 // bypass runs a read that is not looked up.
-func (s *Session[O]) bypass(ctx context.Context, k *call[O], r *Result[O], reason Reason) error {
+func (s *Session[O]) bypass(ctx context.Context, k *call[O], r *Result[O], rule *tool, reason Reason) error {
 	r.Reason = reason
 	s.countMiss(reason)
-	return s.pass(ctx, k, r)
+	return s.pass(ctx, k, r, rule)
 }
 
 // keyOf returns the key of a read: in its session's scope, or everybody's, for

@@ -15,13 +15,14 @@ import (
 // It is made by Cache.Open and must be closed. All methods may be called
 // concurrently; parallel calls of Do are one step.
 type Session[O any] struct {
-	c     *Cache[O]
-	id    uint64
-	goal  string
-	do    actions.Executor[O]
-	own   bool // do is not the environment's
-	scope *scope
-	tally tally
+	c        *Cache[O]
+	id       uint64
+	goal     string
+	do       actions.Executor[O]
+	own      bool               // do is not the environment's
+	onChange func(actions.Call) // changed, made once
+	scope    *scope
+	tally    tally
 
 	versions atomic.Pointer[versions]
 	begun    *atomic.Int64 // steps; beyond all once the session is closed
@@ -330,9 +331,9 @@ func (s *Session[O]) emit(e Event) {
 	s.c.emit(e)
 }
 
-// execute runs an action with the session's executor.
-func (s *Session[O]) execute(ctx context.Context, a actions.Action, ahead bool) (O, error) {
-	ctx = actions.WithCall(ctx, actions.Call{Scope: s.scope.name, Session: s.id, Ahead: ahead})
+// execute runs an action of the target's with the session's executor.
+func (s *Session[O]) execute(ctx context.Context, a actions.Action, rule *tool) (O, error) {
+	ctx = s.tagged(ctx, false, rule.public())
 	host := s.c.hostOf(a)
 	if host == "" || s.c.off() {
 		return s.do(ctx, a)
@@ -342,6 +343,12 @@ func (s *Session[O]) execute(ctx context.Context, a actions.Action, ahead bool) 
 	o, err := s.do(ctx, a)
 	answered = err == nil
 	return o, err
+}
+
+// tagged returns a context that tells an executor what it is called for.
+func (s *Session[O]) tagged(ctx context.Context, ahead, public bool) context.Context {
+	call := actions.Call{Scope: s.scope.name, Session: s.id, Ahead: ahead, Public: public}
+	return actions.WithRun(ctx, call, s.onChange)
 }
 
 // since is the time since a moment of the cache's clock.

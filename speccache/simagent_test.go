@@ -80,6 +80,10 @@ func (w *world) plan(who *agent, step int) plan {
 			a.it, writes = pick(r, "undeclared"), true
 		case 2:
 			a.it = pick(r, "think")
+		case 3: // a read beside it may see either
+			if p.how == alone {
+				a.it = pick(r, "login")
+			}
 		}
 		step += planned // another choice
 		if p.how == spread {

@@ -23,6 +23,7 @@ func (w *world) environment() pageEnv {
 	rules["news"] = actions.Rule{Effect: actions.ReadOnly, Ahead: true, Public: true, MaxAge: time.Minute}
 	rules["put"] = actions.Rule{Effect: actions.Write}
 	rules["think"] = actions.Rule{Effect: actions.Local}
+	rules["login"] = actions.Rule{Effect: actions.Local}
 	e := pageEnv{Do: w.do, Rules: rules}
 	if w.sized() {
 		e.Size = func(p *page) int { return p.size }

@@ -25,7 +25,7 @@ type page struct {
 // written, whoever reads them.
 type item struct {
 	action actions.Action
-	name   string // "get", "own", "news", "put", "undeclared", "think", "probe"
+	name   string // "get", "own", "news", "put", "undeclared", "think", "login", "probe"
 	slot   int    // of "own": whose
 	n      int
 }
@@ -42,7 +42,7 @@ var catalogue = func() map[string][]item {
 		}
 		all[name] = append(all[name], item{a, name, slot, n})
 	}
-	for name, many := range map[string]int{"get": 10, "news": 3, "put": 3, "undeclared": 3, "think": 1, "probe": 17} {
+	for name, many := range map[string]int{"get": 10, "news": 3, "put": 3, "undeclared": 3, "think": 1, "login": 1, "probe": 17} {
 		for n := range many {
 			add(name, 0, n)
 		}
@@ -220,6 +220,8 @@ func (w *world) do(ctx context.Context, a actions.Action) (*page, error) {
 		w.wrong("%v ran ahead", a)
 	case it.name == "think":
 		return &page{text: "thought"}, nil
+	case it.name == "login":
+		return w.login(ctx, who)
 	}
 	return w.write(ctx, who, it)
 }
@@ -368,6 +370,23 @@ func (w *world) patience(name string) time.Duration {
 	}
 	p95 := took[min(len(took)-1, len(took)*95/100+2)]
 	return max(time.Second, p95*5/4)
+}
+
+// login changes what its own session's pages show, though no rule says so.
+func (w *world) login(ctx context.Context, who *agent) (*page, error) {
+	at := place{who.space, who.slot}
+	w.mu.Lock()
+	r := w.rand("login", at, w.writes[at])
+	w.mu.Unlock()
+	if pause(ctx, time.Duration(50e6+r.Int64N(950e6))) != nil {
+		return nil, cut(ctx)
+	}
+	w.mu.Lock()
+	w.writes[at]++
+	w.effects[fmt.Sprint("login ", at)]++
+	w.mu.Unlock()
+	actions.Changed(ctx)
+	return &page{text: "logged in"}, nil
 }
 
 // write has its effect half-way, whatever becomes of it then.

@@ -23,8 +23,9 @@ type draft[O any] struct {
 
 	// ctx ends when the target acts: guesses are about the past then. Its
 	// values are the caller's, and those of the runs too.
-	ctx   endable
-	began time.Duration // on the cache's clock
+	ctx    endable
+	caller context.Context
+	began  time.Duration // on the cache's clock
 
 	topN      int
 	predicted bool // by the predictor, not by Speculate
@@ -104,8 +105,8 @@ func (s *Session[O]) newDraft(ctx context.Context, state actions.State[O], topN 
 		topN:  topN,
 	}
 	d.seen = d.few[:0]
-	call := actions.Call{Scope: s.scope.name, Session: s.id, Ahead: true}
-	d.ctx.Context = actions.WithCall(context.WithoutCancel(ctx), call)
+	d.caller = context.WithoutCancel(ctx)
+	d.ctx.Context = s.tagged(d.caller, true, false)
 	return d
 }
 

@@ -9,6 +9,9 @@ type tool struct {
 	latency latency
 }
 
+// public reports whether it reads what is everybody's.
+func (t *tool) public() bool { return t.Public && t.Effect == actions.ReadOnly }
+
 type tools map[string]*tool
 
 func newTools(rules actions.Rules) tools {

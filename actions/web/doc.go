@@ -41,6 +41,16 @@
 // The environment names the host of each visit, so that a cache bounds what runs
 // ahead at one; the target's own visits never wait.
 //
+// # Who a scope is
+//
+// Each scope has connections of its own. Config.Identity gives it cookies and
+// credentials, which runs ahead carry only where [Identity] lends them: a guess is
+// refused where the target would send what it may not, and fails where its answer
+// would change the scope's cookies. When a visit of the target's has changed them,
+// what the scope has read before is hidden ([actions.Changed]), as it is after a
+// Clear-Site-Data. Which hosts are busy, and what robots.txt files say, is known
+// to all scopes.
+//
 // # How long pages are kept
 //
 // As RFC 9111 has it for a cache of one user, and never longer than the rule
@@ -57,9 +67,9 @@
 // # What this is not
 //
 // No scripts run, no forms are sent, and style sheets are not read: a link
-// that only they hide counts as one. Addresses are not checked, which is for
-// Config.Transport to do. One Fetcher serves any number of sessions; give
-// scopes with credentials in their transports a Fetcher each.
+// that only they hide counts as one. A jar is not emptied by Clear-Site-Data. One
+// Fetcher serves any number of sessions; if several caches share it, name their
+// scopes.
 //
 // # Concurrency
 //

@@ -172,7 +172,9 @@ type PolicyError struct {
 	// may work only once), "download" (the link offers a file), "in view" (it
 	// is the page that the target looks at), "unresolved" (no visit), "robots"
 	// (the host's robots.txt does not allow it, or could not be read),
-	// "backoff" (the host answered 429 or 503 a moment ago), or what
+	// "backoff" (the host answered 429 or 503 a moment ago), "credentials" (the
+	// target would send cookies or credentials there, which its scope does not
+	// lend), "cookie" (the answer changes the scope's cookies), or what
 	// Config.AheadRefuse says.
 	Rule string
 	URL  string
@@ -223,4 +225,6 @@ var meanings = map[string]string{
 	"unresolved":  "it is no visit of a URL",
 	"robots":      "its host's robots.txt does not allow it, or could not be read",
 	"backoff":     "its host was busy, and is left alone for a while",
+	"credentials": "the target sends cookies or credentials there, and Identity.Lend does not let runs ahead have them",
+	"cookie":      "its answer changes the scope's cookies, which only the target's own visit may",
 }

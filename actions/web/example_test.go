@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/http/cookiejar"
 	"net/http/httptest"
 	"strings"
 
 	"github.com/speccache/speccache-go/actions"
 	"github.com/speccache/speccache-go/actions/web"
+	"github.com/speccache/speccache-go/speccache"
 )
 
 // conference serves a site of three pages.
@@ -113,4 +115,57 @@ func ExamplePage_Click() {
 	// Output:
 	// visit {"url":"https://example.org/c"} <nil>
 	// web: label "More" on https://example.org/ leads to different pages: visit one of "https://example.org/a", "https://example.org/b"
+}
+
+// A wiki where each user has an account: the token goes to the wiki alone, and
+// cookies are each user's own. Runs ahead have neither, since nothing is lent.
+func ExampleConfig_identity() {
+	wiki := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, "<p>Seen by %s</p>", r.Header.Get("Authorization"))
+	}))
+	defer wiki.Close()
+	tokens := map[string]string{"alice": "token-a", "bob": "token-b"}
+	jars := map[string]http.CookieJar{}
+	for user := range tokens {
+		jars[user], _ = cookiejar.New(nil)
+	}
+	f := web.New(web.Config{
+		IgnoreRobots: true,
+		Guard:        web.Guard{Allow: web.Loopback()},
+		Identity: func(scope string) web.Identity {
+			return web.Identity{
+				Jar:       jars[scope],
+				Authorize: func(r *http.Request) { r.Header.Set("Authorization", tokens[scope]) },
+				Origins:   []string{wiki.URL},
+			}
+		},
+	})
+	defer f.Close()
+	cache, err := speccache.New(f.Environment(), speccache.Config[*web.Page]{})
+	if err != nil {
+		panic(err)
+	}
+	defer cache.Close()
+	home, err := web.Visit(wiki.URL)
+	if err != nil {
+		panic(err)
+	}
+	for _, user := range []string{"alice", "bob", "alice"} {
+		s := cache.Open(speccache.SessionConfig[*web.Page]{Scope: user})
+		r, err := s.Run(context.Background(), home)
+		s.Close()
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(user, r.Outcome, r.Observation.Markdown())
+	}
+	ahead := actions.WithCall(context.Background(), actions.Call{Scope: "alice", Ahead: true})
+	_, err = f.Do(ahead, home)
+	fmt.Println(strings.ReplaceAll(err.Error(), wiki.URL, ""))
+	// Output:
+	// alice miss Seen by token-a
+	// bob miss Seen by token-b
+	// alice hit Seen by token-a
+	// web: "/" may not run ahead: rule "credentials": the target sends cookies or credentials there, and Identity.Lend does not let runs ahead have them
 }

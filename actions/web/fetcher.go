@@ -20,12 +20,13 @@ import (
 // Config says how a Fetcher fetches. The zero Config is a good one; fields
 // that are zero or negative mean their default.
 type Config struct {
-	// Transport makes the requests. It is the place for credentials and rate
-	// limits, and must not follow redirects itself. Nil means a pool of the
-	// fetcher's own, for HTTP/1.1 and HTTP/2, that keeps to Guard, keeps 16 idle
-	// connections per host and ignores the proxies of the process's
-	// environment. It opens as many as the target needs: what runs
-	// ahead is bounded by speccache's Config.MaxAheadHost.
+	// Transport makes the requests of all scopes whose Identity has none. It is
+	// the place for rate limits, and must not follow redirects itself. Nil means
+	// connections of each scope's own, for HTTP/1.1 and HTTP/2, that keep to
+	// Guard and ignore the proxies of the process's environment: as many as the
+	// target needs, since what runs ahead is bounded by speccache's
+	// Config.MaxAheadHost. Of these, 32 of a scope are kept idle, 16 per host,
+	// for the 256 scopes that visited last.
 	Transport http.RoundTripper
 
 	// Guard says which addresses the fetcher's own pool connects to, for the
@@ -33,6 +34,13 @@ type Config struct {
 	// this machine's among them. It has no part in a Transport of your own: use
 	// its DialContext there.
 	Guard Guard
+
+	// Identity says who a scope is to hosts: its cookies and credentials. It is
+	// asked at each visit and each guess, must answer at once and, for one scope,
+	// always alike: with the same Jar. Scopes without a name and runs for a Public
+	// rule are not asked about, and are nobody. It is called concurrently. Nil:
+	// all are nobody.
+	Identity func(scope string) Identity
 
 	// Timeout bounds a visit from the first request to the last byte. Zero
 	// means 90 seconds, since some sites take a minute. A context may end it
@@ -72,11 +80,12 @@ type Config struct {
 	AheadRefuse func(url string) (rule string)
 }
 
-// A Fetcher reads web pages over HTTP. It keeps no cookies and sends no
-// credentials. It is safe for concurrent use.
+// A Fetcher reads web pages over HTTP. Each scope has connections of its own,
+// and the cookies and credentials of its [Identity] only. It is safe for
+// concurrent use.
 type Fetcher struct {
 	cfg     Config
-	close   func()
+	pools   pools
 	hosts   map[string]bool // Config.AheadHosts
 	origins origins
 	pauses  pauses
@@ -84,13 +93,9 @@ type Fetcher struct {
 
 // New returns a Fetcher.
 func New(cfg Config) *Fetcher {
-	f := &Fetcher{cfg: cfg, close: func() {}, hosts: map[string]bool{}}
+	f := &Fetcher{cfg: cfg, pools: pools{guard: cfg.Guard}, hosts: map[string]bool{}}
 	for _, host := range cfg.AheadHosts {
 		f.hosts[host] = true
-	}
-	if cfg.Transport == nil {
-		pool := newPool(cfg.Guard)
-		f.cfg.Transport, f.close = pool, pool.CloseIdleConnections
 	}
 	f.cfg.Timeout = positive(cfg.Timeout, 90*time.Second)
 	f.cfg.MaxBytes = positive(cfg.MaxBytes, 8<<20)
@@ -106,24 +111,9 @@ func positive[N int | int64 | time.Duration](n, byDefault N) N {
 	return byDefault
 }
 
-// newPool returns a transport for many small requests to few hosts. It has no
-// bound on connections, for which the target's own request would have to wait:
-// what runs ahead is bounded before it gets here.
-func newPool(g Guard) *http.Transport {
-	return &http.Transport{
-		DialContext:            g.DialContext,
-		TLSHandshakeTimeout:    15 * time.Second,
-		MaxIdleConns:           256,
-		MaxIdleConnsPerHost:    16,
-		IdleConnTimeout:        90 * time.Second,
-		MaxResponseHeaderBytes: 256 << 10,
-		ForceAttemptHTTP2:      true,
-	}
-}
-
-// Close closes idle connections, unless Config.Transport owns them. Visits
-// that run go on, and new ones would open connections again.
-func (f *Fetcher) Close() { f.close() }
+// Close closes idle connections, except those of transports that are not the
+// fetcher's. Visits that run go on, and new ones would open connections again.
+func (f *Fetcher) Close() { f.pools.close() }
 
 // Do visits a page: it is an Executor for visit {"url": ...}. It returns a
 // page only if the host sent a whole one with status 200 or 203. Other answers
@@ -156,13 +146,13 @@ func (f *Fetcher) Do(ctx context.Context, a actions.Action) (*Page, error) {
 func (f *Fetcher) fetch(caller context.Context, first address, old *Page) (*Page, error) {
 	ctx, cancel := context.WithTimeout(caller, f.cfg.Timeout)
 	defer cancel()
-	to := first
+	to, v := first, f.as(actions.CallFrom(caller))
 	var life lifetime
 	for range f.cfg.MaxRedirects + 1 {
-		if err := f.admit(ctx, to); err != nil {
+		if err := f.admit(ctx, v, to); err != nil {
 			return nil, f.failed(caller, ctx, to, err)
 		}
-		page, next, err := f.hop(ctx, to, &life, old)
+		page, next, err := f.hop(ctx, v, to, &life, old)
 		switch {
 		case err != nil:
 			return nil, f.failed(caller, ctx, to, err)
@@ -170,6 +160,7 @@ func (f *Fetcher) fetch(caller context.Context, first address, old *Page) (*Page
 			page.requested, page.life = first.url, life
 			return page, nil
 		}
+		v.follow(to, next)
 		to = next
 	}
 	return nil, fmt.Errorf("web: %s: stopped after %d redirects, at %s: %w",
@@ -186,20 +177,31 @@ func (f *Fetcher) failed(caller, ctx context.Context, at address, err error) err
 }
 
 // hop makes one request. It returns the page, or where to ask next.
-func (f *Fetcher) hop(ctx context.Context, to address, life *lifetime, old *Page) (*Page, address, error) {
+func (f *Fetcher) hop(ctx context.Context, v *visitor, to address, life *lifetime, old *Page) (*Page, address, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	asked := time.Now()
-	resp, err := f.request(ctx, to, "text/html,application/xhtml+xml", old)
+	req, err := f.newRequest(ctx, to, "text/html,application/xhtml+xml")
+	if err != nil {
+		return nil, address{}, fmt.Errorf("web: %s: %w", to.url, err)
+	}
+	condition(req, to, old)
+	v.sign(req, to)
+	resp, err := f.send(f.via(v), req, to)
 	if err != nil {
 		return nil, address{}, fmt.Errorf("web: %s: %w", to.url, err)
 	}
 	defer resp.Body.Close()
+	if err := f.heed(ctx, v, to, resp); err != nil {
+		cancel()
+		return nil, address{}, err
+	}
 	same := resp.StatusCode == http.StatusNotModified && old != nil && old.url == to.url
 	if same {
 		unchanged(resp, old)
 	}
-	life.limit(resp, asked, actions.CallFrom(ctx).Ahead)
+	life.limit(v.judged(resp, req), asked, v.call.Ahead)
+	life.private = life.private || v.carried
 	if same {
 		drain(resp.Body, cancel)
 		return old.again(resp.Header), address{}, nil
@@ -216,7 +218,8 @@ func (f *Fetcher) hop(ctx context.Context, to address, life *lifetime, old *Page
 	return page, address{}, err
 }
 
-func (f *Fetcher) request(ctx context.Context, to address, accept string, old *Page) (*http.Response, error) {
+// newRequest returns a request that does not say who asks.
+func (f *Fetcher) newRequest(ctx context.Context, to address, accept string) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, to.url, nil)
 	if err != nil {
 		return nil, err
@@ -224,11 +227,14 @@ func (f *Fetcher) request(ctx context.Context, to address, accept string, old *P
 	exact(req.URL, to)
 	req.Header.Set("Accept", accept)
 	req.Header.Set("User-Agent", f.cfg.UserAgent)
-	condition(req, to, old)
 	if actions.CallFrom(ctx).Ahead {
 		req.Header.Set("Sec-Purpose", "prefetch")
 	}
-	resp, err := f.cfg.Transport.RoundTrip(req)
+	return req, nil
+}
+
+func (f *Fetcher) send(via http.RoundTripper, req *http.Request, to address) (*http.Response, error) {
+	resp, err := via.RoundTrip(req)
 	if err == nil {
 		f.pauses.note(to.host, resp)
 	}

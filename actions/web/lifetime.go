@@ -97,8 +97,7 @@ func outdated(h http.Header) bool {
 		strings.Contains(strings.ToLower(strings.Join(h.Values("Pragma"), ",")), "no-cache")
 }
 
-// clears reports whether the host wants its pages forgotten. What came before
-// this one stays as long as it was to live.
+// clears reports whether the host wants its pages forgotten.
 func clears(h http.Header) bool {
 	all := strings.ToLower(strings.Join(h.Values("Clear-Site-Data"), ","))
 	return strings.Contains(all, `"cache"`) || strings.Contains(all, `"*"`)
@@ -127,8 +126,8 @@ func varies(resp *http.Response, ahead bool) bool {
 	return false
 }
 
-// credentials reports whether a request says who asks. The fetcher's do not,
-// and its transport may have added that.
+// credentials reports whether a request says who asks, though its scope's identity
+// does not: its transport may have added that.
 func credentials(req *http.Request) bool {
 	return req != nil && (req.Header.Get("Authorization") != "" || req.Header.Get("Cookie") != "")
 }

@@ -34,14 +34,31 @@ const (
 // robots.txt, those asked last.
 type origins struct {
 	mu    sync.Mutex // held for lookups and arithmetic
-	known map[string]*list.Element
+	known map[site]*list.Element
 	order list.List // of *origin, the one asked last in front
 	bytes int
 }
 
-// An origin is a scheme, host and port.
+// A site is an origin, a scheme, host and port, as somebody reaches it.
+type site struct {
+	origin string
+	scope  string // that has a transport of its own, or ""
+}
+
+// site returns where a visitor reads an address's robots.txt. That is the same for
+// everybody, without credentials, and one scope's reading is good for others: but
+// not for who reaches hosts in another way.
+func (v *visitor) site(to address) site {
+	s := site{origin: to.origin()}
+	if v.id.Transport != nil {
+		s.scope = v.call.Scope
+	}
+	return s
+}
+
+// An origin is what is known of a site.
 type origin struct {
-	name string
+	site site
 	turn chan struct{} // whoever puts something in fetches its robots.txt
 
 	// Guarded by origins.mu.
@@ -51,18 +68,18 @@ type origin struct {
 }
 
 // of returns an origin, and remembers it.
-func (o *origins) of(name string) *origin {
+func (o *origins) of(at site) *origin {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if e := o.known[name]; e != nil {
+	if e := o.known[at]; e != nil {
 		o.order.MoveToFront(e)
 		return e.Value.(*origin)
 	}
 	if o.known == nil {
-		o.known = map[string]*list.Element{}
+		o.known = map[site]*list.Element{}
 	}
-	r := &origin{name: name, turn: make(chan struct{}, 1)}
-	o.known[name] = o.order.PushFront(r)
+	r := &origin{site: at, turn: make(chan struct{}, 1)}
+	o.known[at] = o.order.PushFront(r)
 	o.trim()
 	return r
 }
@@ -71,7 +88,7 @@ func (o *origins) of(name string) *origin {
 func (o *origins) trim() {
 	for o.order.Len() > maxOrigins || o.bytes > maxOriginBytes && o.order.Len() > 1 {
 		last := o.order.Remove(o.order.Back()).(*origin)
-		delete(o.known, last.name)
+		delete(o.known, last.site)
 		o.bytes -= last.rules.size()
 	}
 }
@@ -80,7 +97,7 @@ func (o *origins) trim() {
 func (o *origins) learn(r *origin, rules robots, closed bool, age time.Duration) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if e := o.known[r.name]; e != nil && e.Value == r { // else it was forgotten
+	if e := o.known[r.site]; e != nil && e.Value == r { // else it was forgotten
 		o.bytes += rules.size() - r.rules.size()
 	}
 	r.rules, r.closed, r.until = rules, closed, time.Now().Add(age)
@@ -95,15 +112,15 @@ func (o *origins) ask(r *origin, path string) (allowed, known bool) {
 	return known && !closed && rules.allows(path), known
 }
 
-// forbidden reports whether an address is known to be forbidden.
-func (o *origins) forbidden(to address) bool {
+// forbidden reports whether a path is known to be forbidden.
+func (o *origins) forbidden(at site, path string) bool {
 	o.mu.Lock()
-	e := o.known[to.origin()]
+	e := o.known[at]
 	o.mu.Unlock()
 	if e == nil {
 		return false
 	}
-	allowed, known := o.ask(e.Value.(*origin), to.path())
+	allowed, known := o.ask(e.Value.(*origin), path)
 	return known && !allowed
 }
 
@@ -117,8 +134,8 @@ func (a address) origin() string {
 // ahead ask for an address. Whoever is first at an origin fetches the file, in
 // its own time. As soon as a target waits for the run, the file is none of its
 // business any more, and nobody waits for it.
-func (f *Fetcher) obeyRobots(ctx context.Context, to address) error {
-	r, asked := f.origins.of(to.origin()), actions.Asked(ctx)
+func (f *Fetcher) obeyRobots(ctx context.Context, v *visitor, to address) error {
+	r, asked := f.origins.of(v.site(to)), actions.Asked(ctx)
 	allowed, known := f.origins.ask(r, to.path())
 	if !known {
 		select {
@@ -130,7 +147,7 @@ func (f *Fetcher) obeyRobots(ctx context.Context, to address) error {
 			return fmt.Errorf("web: %s: %w", to.url, ctx.Err())
 		}
 		if allowed, known = f.origins.ask(r, to.path()); !known {
-			f.fetchRobots(ctx, asked, r)
+			f.fetchRobots(ctx, asked, f.viaAll(v), r)
 			allowed, known = f.origins.ask(r, to.path())
 		}
 	}
@@ -154,7 +171,7 @@ func isClosed(c <-chan struct{}) bool {
 
 // fetchRobots learns what an origin's robots.txt says, unless the run ends or
 // a target waits for it.
-func (f *Fetcher) fetchRobots(run context.Context, asked <-chan struct{}, r *origin) {
+func (f *Fetcher) fetchRobots(run context.Context, asked <-chan struct{}, via http.RoundTripper, r *origin) {
 	ctx, cancel := context.WithTimeout(run, robotsTimeout)
 	watched := make(chan struct{})
 	go func() {
@@ -169,7 +186,7 @@ func (f *Fetcher) fetchRobots(run context.Context, asked <-chan struct{}, r *ori
 		cancel()
 		<-watched
 	}()
-	text, code, err := f.readRobots(ctx, r.name)
+	text, code, err := f.readRobots(ctx, via, r.site.origin)
 	switch {
 	case err != nil && (run.Err() != nil || isClosed(asked)): // which says nothing
 	case err != nil, code >= 500, code == http.StatusTooManyRequests:
@@ -183,11 +200,11 @@ func (f *Fetcher) fetchRobots(run context.Context, asked <-chan struct{}, r *ori
 
 // readRobots follows redirects on the origin's host: one that leaves it would
 // take runs ahead to a host that nobody visits.
-func (f *Fetcher) readRobots(ctx context.Context, origin string) (text string, code int, err error) {
+func (f *Fetcher) readRobots(ctx context.Context, via http.RoundTripper, origin string) (text string, code int, err error) {
 	to, err := absolute(origin + "/robots.txt")
 	for hops := 0; err == nil; hops++ {
 		var next address
-		text, code, next, err = f.hopRobots(ctx, to)
+		text, code, next, err = f.hopRobots(ctx, via, to)
 		switch {
 		case err != nil || next.url == "":
 			return text, code, err
@@ -209,10 +226,14 @@ func bareHost(host string) string {
 	return host
 }
 
-func (f *Fetcher) hopRobots(ctx context.Context, to address) (text string, code int, next address, err error) {
+func (f *Fetcher) hopRobots(ctx context.Context, via http.RoundTripper, to address) (text string, code int, next address, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	resp, err := f.request(ctx, to, "text/plain", nil)
+	req, err := f.newRequest(ctx, to, "text/plain")
+	if err != nil {
+		return "", 0, address{}, err
+	}
+	resp, err := f.send(via, req, to)
 	if err != nil {
 		return "", 0, address{}, err
 	}

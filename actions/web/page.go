@@ -117,8 +117,8 @@ func (p *Page) Header() http.Header {
 }
 
 // Private reports whether the host meant the page for one client: it said
-// Cache-Control: private, set a cookie, or answered a request with credentials
-// without leave to share. Caches do not keep it for a Public rule.
+// Cache-Control: private, set a cookie, or answered a request with credentials:
+// the scope's own, or others without leave to share. Caches do not keep it for a Public rule.
 func (p *Page) Private() bool { return p != nil && p.life.private }
 
 // Title returns the page's title in one line. It may be empty.

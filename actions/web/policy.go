@@ -36,13 +36,13 @@ func (f *Fetcher) policy(s actions.State[*Page], guess actions.Action) error {
 	if best.rule != "" {
 		return &PolicyError{Rule: best.rule, URL: urlOf(guess)}
 	}
-	return f.manners(urlOf(guess), best)
+	return f.manners(f.as(actions.Call{Scope: s.Scope, Session: s.Session, Ahead: true}), urlOf(guess), best)
 }
 
 // manners returns an error if the application refuses a canonical URL, or its
-// host is known to.
-func (f *Fetcher) manners(url string, v verdict) error {
-	rule := ""
+// host is known to, or the scope does not lend what the target would send.
+func (f *Fetcher) manners(as *visitor, url string, v verdict) error {
+	rule, to := "", address{url, v.host}
 	if f.cfg.AheadRefuse != nil {
 		rule = f.cfg.AheadRefuse(url)
 	}
@@ -50,17 +50,20 @@ func (f *Fetcher) manners(url string, v verdict) error {
 	case rule != "":
 	case f.pauses.busy(v.host):
 		rule = "backoff"
-	case !f.cfg.IgnoreRobots && f.origins.forbidden(address{url, v.host}):
+	case !f.cfg.IgnoreRobots && f.origins.forbidden(as.site(to), to.path()):
 		rule = "robots"
 	default:
-		return nil
+		return as.withheld(to)
 	}
 	return &PolicyError{Rule: rule, URL: url}
 }
 
 // admit returns an error if a run ahead may not ask for an address now. It
 // reads the host's robots.txt if nobody has.
-func (f *Fetcher) admit(ctx context.Context, to address) error {
+func (f *Fetcher) admit(ctx context.Context, v *visitor, to address) error {
+	if err := v.withheld(to); err != nil { // also if the target waits: it has more to say
+		return err
+	}
 	switch {
 	case !actions.CallFrom(ctx).Ahead, isClosed(actions.Asked(ctx)):
 		return nil
@@ -69,7 +72,7 @@ func (f *Fetcher) admit(ctx context.Context, to address) error {
 	case f.cfg.IgnoreRobots:
 		return nil
 	}
-	if err := f.obeyRobots(ctx, to); err != nil {
+	if err := f.obeyRobots(ctx, v, to); err != nil {
 		return err
 	}
 	if f.pauses.busy(to.host) && !isClosed(actions.Asked(ctx)) { // so said its robots.txt

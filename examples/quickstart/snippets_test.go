@@ -87,6 +87,8 @@ var (
 	nextResult actions.Predictor[string]
 	use        func(*web.Page) error
 	quiet      func() bool
+	jars       map[string]http.CookieJar
+	tokens     map[string]string
 )
 `
 

@@ -165,7 +165,7 @@ var aheadMutants = []mutant{
 	},
 	{
 		name: "what runs ahead does not know that it does", file: "speccache/step.go",
-		edits: []edit{{"Session: s.id, Ahead: true}", "Session: s.id}"}},
+		edits: []edit{{"s.tagged(d.caller, true, false)", "s.tagged(d.caller, false, false)"}},
 		tests: "WorkAheadHasTheCallersValues|DerivedFromTheContext",
 	},
 }

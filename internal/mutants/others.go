@@ -202,4 +202,54 @@ var otherMutants = []mutant{
 		edits: []edit{{"case addr.Is4In6():", "case false:"}},
 		tests: "SpecialAddresses",
 	},
+	{
+		name: "a run ahead reads without credentials what the target would read with them", file: "actions/web/identity.go",
+		edits: []edit{{"if v.call.Ahead && !v.id.Lend && v.id.known(to) {", "if false {"}},
+		tests: "RunAheadCarriesNothing|GuessIsRefusedByRule",
+	},
+	{
+		name: "credentials go to any origin", file: "actions/web/identity.go",
+		edits: []edit{{"id.Authorize != nil && slices.Contains(id.Origins, to.origin())", "id.Authorize != nil && (len(id.Origins) > 0 || slices.Contains(id.Origins, to.origin()))"}},
+		tests: "CredentialsAreForTheirOrigins",
+	},
+	{
+		name: "credentials survive a redirect out of https", file: "actions/web/identity.go",
+		edits: []edit{{"v.bare = v.bare || downgrade(from.url, secure(to.url))", "_ = downgrade(from.url, secure(to.url))"}},
+		tests: "LedOutOfHTTPS",
+	},
+	{
+		name: "a public visit has its scope's credentials", file: "actions/web/identity.go",
+		edits: []edit{{`c.Scope != "" && !c.Public {`, `c.Scope != "" {`}},
+		tests: "PublicVisit|OnlyANamedScope",
+	},
+	{
+		name: "a run ahead stores cookies", file: "actions/web/identity.go",
+		edits: []edit{{"case !v.call.Ahead:", "case true:"}},
+		tests: "ToldToRemember",
+	},
+	{
+		name: "a login hides nothing", file: "actions/web/identity.go",
+		edits: []edit{{"changed = known.store(v.id.Jar, u, set) || changed", "known.store(v.id.Jar, u, set)"}},
+		tests: "LoginHides",
+	},
+	{
+		name: "Clear-Site-Data hides nothing", file: "actions/web/identity.go",
+		edits: []edit{{"changed := clears(resp.Header) || clearsCookies(resp.Header)", "changed := false"}},
+		tests: "ClearSiteData",
+	},
+	{
+		name: "a cookie that is set again hides everything", file: "actions/web/cookies.go",
+		edits: []edit{{"if old, ok := k.known[name]; !ok || old != (cookie{what, before[i]}) || before[i] != after {", "if true {"}},
+		tests: "SameCookieAgain",
+	},
+	{
+		name: "scopes share connections", file: "actions/web/pools.go",
+		edits: []edit{{"return party{scope: c.Scope}", "return party{}"}},
+		tests: "NoConnectionOfAScope",
+	},
+	{
+		name: "a page that was read with credentials is not private", file: "actions/web/fetcher.go",
+		edits: []edit{{"life.private = life.private || v.carried", ""}},
+		tests: "RunAheadCarriesNothing",
+	},
 }

@@ -46,16 +46,16 @@ var stateMutants = []mutant{
 	{
 		name: "a write that fails hides nothing", file: "speccache/run.go",
 		edits: []edit{{
-			"defer s.endWrite(w)\n\treturn s.pass(ctx, k, r)",
-			"err := s.pass(ctx, k, r)\n\tif err != nil {\n\t\tw.each(func(sc *scope) { sc.word.Add(^uint64(1 << writerBits)) })\n\t\treturn err\n\t}\n\ts.endWrite(w)\n\treturn nil",
+			"defer s.endWrite(w)\n\treturn s.pass(ctx, k, r, rule)",
+			"err := s.pass(ctx, k, r, rule)\n\tif err != nil {\n\t\tw.each(func(sc *scope) { sc.word.Add(^uint64(1 << writerBits)) })\n\t\treturn err\n\t}\n\ts.endWrite(w)\n\treturn nil",
 		}},
 		tests: "AWriteThatFailsPanicsOrExits",
 	},
 	{
 		name: "a write that panics never ends", file: "speccache/run.go",
 		edits: []edit{{
-			"defer s.endWrite(w)\n\treturn s.pass(ctx, k, r)",
-			"err := s.pass(ctx, k, r)\n\ts.endWrite(w)\n\treturn err",
+			"defer s.endWrite(w)\n\treturn s.pass(ctx, k, r, rule)",
+			"err := s.pass(ctx, k, r, rule)\n\ts.endWrite(w)\n\treturn err",
 		}},
 		tests: "AWriteThatFailsPanicsOrExits",
 	},
@@ -86,14 +86,14 @@ var stateMutants = []mutant{
 	},
 	{
 		name: "an undeclared action hides nothing", file: "speccache/run.go",
-		edits: []edit{{"case actions.Local:\n\t\treturn s.pass(ctx, k, r)", "case actions.Local, actions.Unknown:\n\t\treturn s.pass(ctx, k, r)"}},
+		edits: []edit{{"case actions.Local:\n\t\treturn s.pass(ctx, k, r, rule)", "case actions.Local, actions.Unknown:\n\t\treturn s.pass(ctx, k, r, rule)"}},
 		tests: "AWriteHidesWhatWasReadBefore",
 	},
 	{
 		name: "a local action hides what was read", file: "speccache/run.go",
 		edits: []edit{
 			{"return s.answer(ctx, local, nil, asked)", "return s.answer(ctx, local, s.begin(asked), asked)"},
-			{"case actions.Local:\n\t\treturn s.pass(ctx, k, r)", "case actions.Local:"},
+			{"case actions.Local:\n\t\treturn s.pass(ctx, k, r, rule)", "case actions.Local:"},
 		},
 		tests: "LocalActionsHideNothing",
 	},
@@ -114,7 +114,7 @@ var stateMutants = []mutant{
 	},
 	{
 		name: "a public write does not move the public state", file: "speccache/run.go",
-		edits: []edit{{"\tif rule.Public {\n\t\tw.public = s.c.scopes.public", "\tif false {\n\t\tw.public = s.c.scopes.public"}},
+		edits: []edit{{"\tif public {\n\t\tw.public = s.c.scopes.public", "\tif false {\n\t\tw.public = s.c.scopes.public"}},
 		tests: "APublicRead",
 	},
 	{
@@ -191,5 +191,15 @@ var stateMutants = []mutant{
 		name: "each renewal is a new revision", file: "speccache/store.go",
 		edits: []edit{{"if e.same {", "if false {"}},
 		tests: "WhatIsWantedIsRenewed",
+	},
+	{
+		name: "a run that says so hides nothing", file: "speccache/run.go",
+		edits: []edit{{"s.endWrite(s.beginWrite(c.Public))", "_ = c"}},
+		tests: "SaysSo",
+	},
+	{
+		name: "a run is not told that its rule is public", file: "speccache/tools.go",
+		edits: []edit{{"return t.Public && t.Effect == actions.ReadOnly", "return false"}},
+		tests: "KnowsWhether",
 	},
 }
