@@ -200,7 +200,8 @@ func (r *region[O]) sync() {
 }
 
 // check compares ristretto with the index, and mends what differs: an entry
-// that one has and the other has not. There should never be any.
+// that one has and the other has not, although nobody is about to take it out.
+// There should never be any.
 func (r *region[O]) check() {
 	r.offered = 0
 	r.sync()
@@ -210,13 +211,13 @@ func (r *region[O]) check() {
 		return false
 	})
 	for e := range held {
-		if !e.replaced.Load() && !r.store.leadsTo(e) {
+		if !e.replaced.Load() && !r.store.leadsTo(e) && r.store.window.where(e) != inGone {
 			r.mended.Add(1)
 			r.remove(e)
 		}
 	}
 	for _, e := range r.store.index.all() {
-		if e.offered && !held[e] && r.store.window.inMain(e) && r.store.leadsTo(e) {
+		if e.offered && !held[e] && r.store.leadsTo(e) && r.store.window.where(e) == inMain {
 			r.mended.Add(1)
 			r.store.drop(e, dropEvicted)
 		}

@@ -252,6 +252,7 @@ func (s *store[O]) drop(e *entry[O], why dropReason) {
 	if e == nil { // ristretto may report a victim twice, then without a value
 		return
 	}
+	s.window.leave(e, why == dropRejected || why == dropEvicted || why == dropCollided)
 	s.index.change(e.key.hash(), func(old *entry[O]) *entry[O] {
 		if old != e {
 			return old
@@ -259,7 +260,6 @@ func (s *store[O]) drop(e *entry[O], why dropReason) {
 		s.drops[why].Add(1)
 		return nil
 	})
-	s.window.leave(e, why == dropRejected || why == dropEvicted || why == dropCollided)
 	e.gone()
 }
 

@@ -303,10 +303,10 @@ func (w *window[O]) leave(e *entry[O], out bool) {
 	w.unlink(e)
 }
 
-func (w *window[O]) inMain(e *entry[O]) bool {
+func (w *window[O]) where(e *entry[O]) where {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return e.at == inMain
+	return e.at
 }
 
 func (w *window[O]) used() int64 {
