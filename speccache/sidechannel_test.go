@@ -126,7 +126,7 @@ func TestOneScopeCannotTellThatAnotherIsActive(t *testing.T) {
 		defer s.Close()
 		r := rand.New(rand.NewPCG(1, 2))
 		var peeks []peek
-		for range tries(2000) {
+		for range 2000 {
 			used := r.IntN(2) == 0
 			must(t, s, get(1))
 			after(life - time.Duration(r.IntN(100))*time.Millisecond)
