@@ -165,10 +165,9 @@ func (r *region[O]) offer(e *entry[O]) {
 		return // who saw to that takes it out of the books, too
 	}
 	e.offered, r.dirty = true, true
-	if !r.cache.Set(e.key.hash(), e, e.size) { // its buffer is full
+	for !r.cache.Set(e.key.hash(), e, e.size) { // its buffer is full
 		r.sync()
 		r.dirty = true
-		r.cache.Set(e.key.hash(), e, e.size)
 	}
 	// It was asked for once, or else it would not be here. Counted before the
 	// Set, that would be an argument for keeping it.
