@@ -30,7 +30,7 @@ func TestOneScopeCannotTellWhatAnotherKeeps(t *testing.T) {
 			r := rand.New(rand.NewPCG(1, 2))
 			v := c.Open(opening{Scope: "victim"})
 			defer v.Close()
-			for i := range tries(2000) {
+			for i := range tries(1000) {
 				s := c.Open(opening{Scope: attacker})
 				s.Advance() // what an earlier try has left there is of no use
 				// All tries are alike, but for the victim.
@@ -84,7 +84,7 @@ func TestOneScopeCannotTellHowManyRunsOfAnotherHang(t *testing.T) {
 			require.NoError(t, err)
 			defer c.Close()
 			r := rand.New(rand.NewPCG(1, 2))
-			for i := range tries(2000) {
+			for i := range tries(500) {
 				release := make(chan struct{})
 				used := r.IntN(2) == 0
 				v, s := c.Open(opening{Scope: "victim"}), c.Open(opening{Scope: attacker})
