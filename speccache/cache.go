@@ -53,7 +53,7 @@ func New[O any](env actions.Environment[O], cfg Config[O]) (*Cache[O], error) {
 	if err != nil {
 		return nil, err
 	}
-	store, err := newStore[O](cfg.MaxBytes)
+	store, err := newStore[O](cfg.MaxBytes, cfg.MaxScopeBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func New[O any](env actions.Environment[O], cfg Config[O]) (*Cache[O], error) {
 		sessions: map[uint64]*Session[O]{},
 		workers:  workers{idle: make(chan func())},
 	}
-	c.scopes, c.limiter = newScopes(&c.clock, c.countReading), newLimiter(cfg, &c.clock)
+	c.scopes, c.limiter = newScopes(&c.clock, c.countReading, c.store.forget), newLimiter(cfg, &c.clock)
 	c.renewer.c = c
 	c.mode.Store(int32(cfg.Mode))
 	return c, nil

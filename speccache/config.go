@@ -48,6 +48,10 @@ const (
 	DefaultStepBytes    = 8 << 20
 )
 
+// scopeShare: a scope may keep one part in so many, if nothing else is said, as
+// it may have that part of MaxAhead.
+const scopeShare = 2
+
 // maxTopN keeps limits that follow from TopN from overflowing.
 const maxTopN = 1000
 
@@ -99,6 +103,15 @@ type Config[O any] struct {
 	// that for a moment, or 4 MiB. 0 means 64 MiB.
 	MaxBytes int64
 
+	// MaxScopeBytes is the share of one scope in that: it bounds what the
+	// sessions of a scope keep, and all public entries together. Beyond it a
+	// scope gives up its own oldest, unread guesses last. As long as the shares
+	// of the scopes that keep something add up to MaxBytes or less, no scope has
+	// an effect on what another one finds; beyond that they compete. A cache for
+	// one scope should give it all: MaxBytes or more means that there are no
+	// shares. 0 means half of MaxBytes.
+	MaxScopeBytes int64
+
 	// StepBytes bounds the observations that one session keeps of its steps, for
 	// predictors: it keeps the last 8, fewer if they are larger than this, and
 	// always the newest. 0 means 8 MiB.
@@ -148,6 +161,9 @@ func (cfg Config[O]) withDefaults() (Config[O], error) {
 	if cfg.TopN > maxTopN {
 		return cfg, fmt.Errorf("speccache: Config.TopN is %d: at most %d guesses of a step make sense", cfg.TopN, maxTopN)
 	}
+	if err := setDefault("MaxBytes", &cfg.MaxBytes, DefaultMaxBytes); err != nil {
+		return cfg, err
+	}
 	var session, scope, cache error
 	if cfg.Hosts == nil {
 		cfg.Hosts = &Hosts{}
@@ -161,7 +177,7 @@ func (cfg Config[O]) withDefaults() (Config[O], error) {
 		setDefault("MaxAheadRate", &cfg.MaxAheadRate, DefaultMaxAheadRate),
 		setDefault("MaxAheadSession", &cfg.MaxAheadSession, 2*cfg.TopN),
 		setDefault("AheadTimeout", &cfg.AheadTimeout, DefaultAheadTimeout),
-		setDefault("MaxBytes", &cfg.MaxBytes, DefaultMaxBytes),
+		setDefault("MaxScopeBytes", &cfg.MaxScopeBytes, max(1, cfg.MaxBytes/scopeShare)),
 		setDefault("StepBytes", &cfg.StepBytes, DefaultStepBytes),
 	)
 }

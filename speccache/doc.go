@@ -56,7 +56,12 @@
 // Bounded: runs, bytes, time and guesses have limits, and zero values mean
 // the defaults, never "unlimited".
 //
-// Scopes do not see each other, and an empty scope is private to its session.
+// Scopes do not see each other, and an empty scope is private to its session. As
+// long as the shares of the scopes that keep something fit into the cache
+// (Config.MaxScopeBytes), and no more than two use up their runs ahead
+// (Config.MaxAhead), none has an effect on what another one finds. Where they do
+// not fit, scopes compete: what is popular in one may push out what is not in
+// another.
 //
 // Nothing outlives Close.
 //

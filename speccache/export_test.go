@@ -11,7 +11,7 @@ import (
 // compares it with the index.
 func Settle[O any](c *Cache[O]) {
 	checked := make(chan struct{})
-	if c.store.main.push(task[O]{checked: checked}) {
+	if c.store.main.ask(checked) {
 		<-checked
 	}
 }
@@ -28,16 +28,17 @@ func HoldRistrettoBack[O any](c *Cache[O]) (catchUp func()) {
 }
 
 // CheckStore checks what must hold of a store at rest: the window's bytes are
-// those of its entries, and the index leads to each; whatever the index leads to is in the window, in
-// ristretto, or both have let go of it; no flight is left.
+// those of its entries, and the index leads to each; whatever the index leads to
+// is in the window or in ristretto; all of it is in its scope's share, and nothing
+// else; no flight is left.
 func CheckStore[O any](t *testing.T, c *Cache[O]) {
 	t.Helper()
 	Settle(c)
 	assert.Zero(t, c.Stats().Mended)
 	s := c.store
-	inMain := map[*entry[O]]bool{}
+	kept := map[*entry[O]]bool{}
 	s.main.cache.IterValues(func(e *entry[O]) bool {
-		inMain[e] = true
+		kept[e] = true
 		return false
 	})
 	s.window.mu.Lock()
@@ -50,9 +51,25 @@ func CheckStore[O any](t *testing.T, c *Cache[O]) {
 		}
 	}
 	assert.Equal(t, bytes, s.window.bytes, "bytes of the window")
+	var held, main int64
+	for scope, share := range s.window.shares {
+		var bytes int64
+		for e := share.first; e != nil; e = e.place.newer {
+			bytes += e.size
+			if e.at == inMain {
+				main += e.size
+			}
+			assert.Equal(t, scope, e.key.scope, "whose share has %v", e.key.action)
+		}
+		assert.Equal(t, bytes, share.bytes, "bytes of scope %d", scope)
+		assert.LessOrEqual(t, bytes, s.window.share, "the share of scope %d", scope)
+		held += bytes
+	}
+	assert.Equal(t, []int64{held, held, main, 0}, []int64{s.window.held, s.window.within, s.window.main, s.window.away}, "what is held")
+	assert.Equal(t, s.window.held, s.window.bytes+s.window.main, "what is held is in the window or in the main region")
 	for hash, e := range s.index.all() {
 		assert.Equal(t, hash, e.key.hash())
-		assert.True(t, e.place.in != nil || inMain[e], "%v is in no region", e.key.action)
+		assert.True(t, e.at == inUnread || e.at == inRecent || e.at == inMain && kept[e], "%v is in no region", e.key.action)
 	}
 	for _, f := range s.flights.all() {
 		assert.Fail(t, "a flight is left", "of %v", f.key.action)
@@ -64,7 +81,7 @@ func InWindow[O any](c *Cache[O], s *Session[O], a actions.Action) bool {
 	e := c.store.find(s.scope.id, s.versions.Load().current, a)
 	c.store.window.mu.Lock()
 	defer c.store.window.mu.Unlock()
-	return e != nil && e.place.in != nil
+	return e != nil && (e.at == inUnread || e.at == inRecent)
 }
 
 // Counted returns how many sessions are counted apart from their cache.

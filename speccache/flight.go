@@ -238,7 +238,7 @@ func (c *Cache[O]) sizeOf(o O) (size int64) {
 			n = len(v)
 		}
 	}
-	return min(max(0, int64(n)), c.store.window.max+1)
+	return min(max(0, int64(n)), c.store.largest()+1)
 }
 
 // An ending is how an executor returned, or failed to.

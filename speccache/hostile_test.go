@@ -208,8 +208,8 @@ func TestBoundedEntriesHoldNothingOfTheirSession(t *testing.T) {
 	defer c.Close()
 	const pages = 200
 	collected := make(chan struct{}, pages)
-	for range pages {
-		open := c.Open(opening{})
+	for i := range pages {
+		open := c.Open(opening{Scope: fmt.Sprint(i)})
 		s := &open
 		runtime.AddCleanup(*s, func(ch chan struct{}) { ch <- struct{}{} }, collected)
 		(*s).Speculate(t.Context(), get(1))

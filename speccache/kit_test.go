@@ -48,6 +48,9 @@ const (
 	tick = 50 * time.Microsecond
 )
 
+// unshared is the share of a scope that may have the whole cache.
+const unshared = 1 << 50
+
 func act(name string, args any) actions.Action { return actions.Must(name, args) }
 func get(id any) actions.Action                { return act("get", id) }
 

@@ -44,12 +44,13 @@ func (e Entry[O]) Age() time.Duration {
 // run their own actions, and is no step: whatever the target gets to see, found
 // here or not, hand it to Record, so that guessing goes on from there. It
 // counts as Do's lookup does, but one that runs beside the session's Close may
-// go uncounted. It may serve up to 100 ms beyond a MaxAge.
+// go uncounted.
 func (s *Session[O]) Lookup(a actions.Action) (Entry[O], Reason) {
 	if s.c.plain && s.serving() {
 		// What is there was declared, and rules do not change: they are asked
-		// about what is not.
-		if e := s.ready(s.scope.id, a, s.c.clock.about()); e != nil {
+		// about what is not. How far the coarse clock is behind depends on when
+		// others have read it: what may have expired since is looked up exactly.
+		if e := s.ready(s.scope.id, a, s.c.clock.about()+margin); e != nil {
 			return Entry[O]{e.observation, s.took(e), e}, ""
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // often keeps the hot set.
 func TestWhatIsReadOftenStaysThroughALoop(t *testing.T) {
 	const size, room = 10 << 10, 200
-	c, s := open(t, gets(pages(size-1<<9)), config{MaxBytes: room * size})
+	c, s := open(t, gets(pages(size-1<<9)), config{MaxScopeBytes: unshared, MaxBytes: room * size})
 	rnd := rand.New(rand.NewPCG(1, 2))
 	hits, asked := 0, 0
 	for i := range 8000 {

@@ -23,19 +23,12 @@ type region[O any] struct {
 
 	// mu guards what follows, for as long as it takes to append.
 	mu   sync.Mutex
-	todo []task[O]
+	todo []chan<- struct{} // checks: closed when they are done
 	over bool
 
 	// Of the goroutine alone.
-	due     []chan<- struct{} // checks
-	dirty   bool              // something was mutated, and not waited for
-	offered int               // since the last check
-}
-
-// A task is to let go of an entry that was replaced, or else to check.
-type task[O any] struct {
-	replaced *entry[O]
-	checked  chan<- struct{}
+	dirty   bool // something was set, and not waited for
+	offered int  // since the last check
 }
 
 // What is beyond the window is fetched in batches, of so many or less if they
@@ -81,19 +74,17 @@ func newRegion[O any](s *store[O], maxBytes int64) (*region[O], error) {
 	return r, nil
 }
 
-// push hands a task to the goroutine, unless that has ended. It never waits.
-func (r *region[O]) push(t task[O]) bool {
+// ask has the goroutine check, and then close checked, unless it has ended. It
+// never waits.
+func (r *region[O]) ask(checked chan<- struct{}) bool {
 	r.mu.Lock()
 	if r.over {
 		r.mu.Unlock()
 		return false
 	}
-	r.todo = append(r.todo, t)
-	due := t.checked != nil || len(r.todo) >= batchLen
+	r.todo = append(r.todo, checked)
 	r.mu.Unlock()
-	if due {
-		r.nudge()
-	}
+	r.nudge()
 	return true
 }
 
@@ -123,32 +114,36 @@ func (r *region[O]) run() {
 		case <-r.wake:
 		}
 		r.tell()
-		for e := r.next(); e != nil; e = r.next() {
-			r.offer(e)
-		}
-		for _, checked := range r.due {
+		r.mu.Lock()
+		asked := r.todo
+		r.todo = nil
+		r.mu.Unlock()
+		r.work()
+		for _, checked := range asked {
 			r.check()
 			close(checked)
 		}
-		r.due = nil
 	}
 }
 
-// next does what there is to do, and fetches an entry from the window: what was
-// replaced makes room for it.
-func (r *region[O]) next() *entry[O] {
-	r.mu.Lock()
-	list := r.todo
-	r.todo = nil
-	r.mu.Unlock()
-	for _, t := range list {
-		if t.checked != nil {
-			r.due = append(r.due, t.checked)
-		} else {
-			r.remove(t.replaced)
+// work does what there is to do. All that ristretto is to let go of is out of it
+// before it is offered more.
+func (r *region[O]) work() {
+	for {
+		switch e, chore := r.store.window.fetch(); chore {
+		case toOffer:
+			r.offer(e)
+		case toRemove:
+			if !e.replaced.Load() {
+				r.store.drop(e, dropShare) // who found that out may not have come to it yet
+			}
+			r.remove(e)
+		case toForget:
+			r.store.drop(e, dropDead)
+		default:
+			return
 		}
 	}
-	return r.store.window.fetch()
 }
 
 // tell tells ristretto what was read.
@@ -166,17 +161,13 @@ func (r *region[O]) tell() {
 }
 
 func (r *region[O]) offer(e *entry[O]) {
-	switch {
-	case !r.store.leadsTo(e):
-		return
-	case e.scope.dead.Load():
-		r.store.drop(e, dropDead)
-		return
+	if !r.store.leadsTo(e) {
+		return // who saw to that takes it out of the books, too
 	}
 	e.offered, r.dirty = true, true
-	if !r.cache.Set(e.key.hash(), e, e.size) {
-		e.offered = false
-		r.store.drop(e, dropBusy)
+	for !r.cache.Set(e.key.hash(), e, e.size) { // its buffer is full
+		r.sync()
+		r.dirty = true
 	}
 	// It was asked for once, or else it would not be here. Counted before the
 	// Set, that would be an argument for keeping it.
@@ -186,7 +177,8 @@ func (r *region[O]) offer(e *entry[O]) {
 	}
 }
 
-// remove takes e out of ristretto, if it is there.
+// remove takes e out of ristretto, if it is there. Only what was set has to be
+// waited for: what is set after a Del is set after it.
 func (r *region[O]) remove(e *entry[O]) {
 	if !e.offered {
 		return
@@ -195,8 +187,6 @@ func (r *region[O]) remove(e *entry[O]) {
 	hash := e.key.hash()
 	if held, ok := r.cache.Get(hash); ok && held == e {
 		r.cache.Del(hash)
-		r.dirty = true
-		r.sync()
 	}
 }
 
@@ -209,7 +199,8 @@ func (r *region[O]) sync() {
 }
 
 // check compares ristretto with the index, and mends what differs: an entry
-// that one has and the other has not. There should never be any.
+// that one has and the other has not, although nobody is about to take it out.
+// There should never be any.
 func (r *region[O]) check() {
 	r.offered = 0
 	r.sync()
@@ -219,13 +210,13 @@ func (r *region[O]) check() {
 		return false
 	})
 	for e := range held {
-		if !e.replaced.Load() && !r.store.leadsTo(e) {
+		if !e.replaced.Load() && !r.store.leadsTo(e) && r.store.window.where(e) != inGone {
 			r.mended.Add(1)
 			r.remove(e)
 		}
 	}
 	for _, e := range r.store.index.all() {
-		if e.offered && !held[e] && r.store.leadsTo(e) {
+		if e.offered && !held[e] && r.store.leadsTo(e) && r.store.window.where(e) == inMain {
 			r.mended.Add(1)
 			r.store.drop(e, dropEvicted)
 		}

@@ -26,7 +26,7 @@ import (
 func TestNothingFinishedIsLostWherePlainRistrettoLosesMost(t *testing.T) {
 	const size, budget, steps, each = 4 << 10, 8 << 20, 600, 5
 	w := pages(size)
-	c, s := open(t, gets(w), config{MaxBytes: budget, TopN: each, MaxAhead: 1000})
+	c, s := open(t, gets(w), config{MaxScopeBytes: unshared, MaxBytes: budget, TopN: each, MaxAhead: 1000})
 	plain, err := ristretto.NewCache(&ristretto.Config[string, string]{
 		NumCounters: 10 * budget / size, MaxCost: budget, BufferItems: 64, IgnoreInternalCost: true,
 	})
@@ -74,7 +74,7 @@ func TestNothingFinishedIsLostWherePlainRistrettoLosesMost(t *testing.T) {
 }
 
 func TestLookupsGoOnWhileOthersFlood(t *testing.T) {
-	c, s := open(t, gets(pages(1<<10)), config{MaxBytes: 1 << 20})
+	c, s := open(t, gets(pages(1<<10)), config{MaxScopeBytes: unshared, MaxBytes: 1 << 20})
 	must(t, s, get("resident"))
 	var stop atomic.Bool
 	var flood sync.WaitGroup
@@ -104,7 +104,7 @@ func TestLookupsGoOnWhileOthersFlood(t *testing.T) {
 
 func TestEveryObservationThatIsNotKeptIsCounted(t *testing.T) {
 	const runs = 40_000 // more than ristretto's buffer takes
-	c, s := open(t, gets(pages(100)), config{MaxBytes: 1 << 20})
+	c, s := open(t, gets(pages(100)), config{MaxScopeBytes: unshared, MaxBytes: 1 << 20})
 	s.Speculate(t.Context(), get("guess"))
 	require.Eventually(t, func() bool { return c.Stats().Wasted == 1 }, wait, tick)
 	var flood sync.WaitGroup
@@ -155,7 +155,7 @@ func TestAnOversizeResultPushesNothingOut(t *testing.T) {
 		}
 		return strings.Repeat("x", size), nil
 	}}
-	c, s := open(t, gets(w), config{MaxBytes: budget})
+	c, s := open(t, gets(w), config{MaxScopeBytes: unshared, MaxBytes: budget})
 	for i := range 100 {
 		must(t, s, get(i))
 	}
@@ -177,7 +177,7 @@ func TestBigObservationsIntoACacheOfSmallOnesHarmNothing(t *testing.T) {
 		}
 		return "small", nil
 	}}
-	c, s := open(t, gets(w), config{MaxBytes: budget})
+	c, s := open(t, gets(w), config{MaxScopeBytes: unshared, MaxBytes: budget})
 	for round := range 3 {
 		for i := range budget / 520 {
 			must(t, s, get([]int{round, i}))
@@ -193,7 +193,7 @@ func TestBigObservationsIntoACacheOfSmallOnesHarmNothing(t *testing.T) {
 func TestBoundedAnEmptyObservationHasACost(t *testing.T) {
 	const budget = 256 << 10
 	w := &tool{on: func(context.Context, actions.Action) (string, error) { return "", nil }}
-	c, s := open(t, gets(w), config{MaxBytes: budget})
+	c, s := open(t, gets(w), config{MaxScopeBytes: unshared, MaxBytes: budget})
 	for i := range 4000 {
 		must(t, s, get(i))
 		if i%50 == 0 {
@@ -208,7 +208,7 @@ func TestBoundedAnEmptyObservationHasACost(t *testing.T) {
 
 func TestWhatIsReadStaysInTheWindow(t *testing.T) {
 	const size = 10 << 10
-	c, s := open(t, gets(pages(size)), config{MaxBytes: 40 * size})
+	c, s := open(t, gets(pages(size)), config{MaxScopeBytes: unshared, MaxBytes: 40 * size})
 	must(t, s, get("read"))
 	for i := range 50 { // five times what the window holds
 		for range 64 { // one reading in 32 leaves a mark
@@ -226,7 +226,7 @@ func TestWhatIsReadStaysInTheWindow(t *testing.T) {
 func TestVersionedWhatHasExpiredIsNeitherServedNorInTheWay(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		const size, budget = 4 << 10, 1 << 20
-		c, s := open(t, gets(pages(size)), config{MaxBytes: budget, MaxAheadSession: 100, MaxAhead: 100})
+		c, s := open(t, gets(pages(size)), config{MaxScopeBytes: unshared, MaxBytes: budget, MaxAheadSession: 100, MaxAhead: 100})
 		for i := range budget / size {
 			must(t, s, get(i))
 		}
@@ -271,7 +271,7 @@ func TestNothingOldIsServedAndNothingNewIsLostWhateverTheOrder(t *testing.T) {
 	}}
 	e := gets(w)
 	e.Size = func(string) int { return 100 }
-	c, _ := open(t, e, config{MaxBytes: 600 << 10})
+	c, _ := open(t, e, config{MaxScopeBytes: unshared, MaxBytes: 600 << 10})
 	var hits, lookups atomic.Int64
 	var all sync.WaitGroup
 	for g := range versions {
@@ -307,7 +307,7 @@ func TestNothingOldIsServedAndNothingNewIsLostWhateverTheOrder(t *testing.T) {
 
 func TestWhatLeavesTakesNothingElseWithIt(t *testing.T) {
 	const size = 10 << 10
-	c, s := open(t, gets(pages(size)), config{MaxBytes: 80 * size})
+	c, s := open(t, gets(pages(size)), config{MaxScopeBytes: unshared, MaxBytes: 80 * size})
 	for round := range 10 {
 		must(t, s, get("again"))
 		for i := range 40 { // twice what the window holds
@@ -343,7 +343,7 @@ func TestUserCodeMayCallTheCacheWhileItIsCalledByIt(t *testing.T) {
 		e.Policy = func(state, actions.Action) error { call(); return nil }
 		e.Host = func(actions.Action) string { call(); return "host" }
 		var err error
-		c, err = speccache.New(e, config{MaxBytes: 256 << 10, OnEvent: func(speccache.Event) { c.Stats() }})
+		c, err = speccache.New(e, config{MaxScopeBytes: unshared, MaxBytes: 256 << 10, OnEvent: func(speccache.Event) { c.Stats() }})
 		require.NoError(t, err)
 		defer c.Close()
 		s = c.Open(opening{Scope: "test"})
@@ -397,7 +397,7 @@ func TestAfterCloseNothingPilesUp(t *testing.T) {
 		const size = 10 << 10
 		w := pages(size)
 		w.takes = time.Minute
-		c, s := open(t, gets(w), config{MaxBytes: 40 * size})
+		c, s := open(t, gets(w), config{MaxScopeBytes: unshared, MaxBytes: 40 * size})
 		for i := range 100 {
 			go s.Do(t.Context(), get(i))
 		}
@@ -410,7 +410,7 @@ func TestAfterCloseNothingPilesUp(t *testing.T) {
 
 func TestCloseAgainstEverythingTwoThousandTimes(t *testing.T) {
 	for round := range 2000 {
-		c, err := speccache.New(gets(&tool{}), config{MaxBytes: 16 << 10})
+		c, err := speccache.New(gets(&tool{}), config{MaxScopeBytes: unshared, MaxBytes: 16 << 10})
 		require.NoError(t, err)
 		s := c.Open(opening{Scope: "test"})
 		var all sync.WaitGroup
@@ -442,7 +442,7 @@ func TestBoundedAnEntryCostsNoMoreThanItIsSaidTo(t *testing.T) {
 	const entries = 20_000
 	w := &tool{on: func(context.Context, actions.Action) (string, error) { return "", nil }}
 	c, s := open(t, env{Do: func(context.Context, actions.Action) (string, error) { return "", nil }, Rules: gets(w).Rules},
-		config{MaxBytes: 4 * entries * 600})
+		config{MaxScopeBytes: unshared, MaxBytes: 4 * entries * 600})
 	before := heap()
 	for i := range entries {
 		must(t, s, get(i))
@@ -475,7 +475,7 @@ func TestLookupsAllocateNothingAlsoWhereNobodyLooks(t *testing.T) {
 
 func TestAdvanceCostsTheSameHoweverMuchIsKept(t *testing.T) {
 	cost := func(entries int) time.Duration {
-		c, s := open(t, gets(&tool{}), config{MaxBytes: 4 * int64(entries) * 600})
+		c, s := open(t, gets(&tool{}), config{MaxScopeBytes: unshared, MaxBytes: 4 * int64(entries) * 600})
 		for i := range entries {
 			must(t, s, get(i))
 		}
@@ -496,7 +496,7 @@ func TestAdvanceCostsTheSameHoweverMuchIsKept(t *testing.T) {
 
 func TestGuessesWhoseTimeHasPassedMakeRoomInTheWindow(t *testing.T) {
 	const size = 10 << 10
-	c, s := open(t, gets(pages(size)), config{MaxBytes: 80 * size, MaxAheadSession: 100})
+	c, s := open(t, gets(pages(size)), config{MaxScopeBytes: unshared, MaxBytes: 80 * size, MaxAheadSession: 100})
 	s.Observe(t.Context(), "page")
 	s.Speculate(t.Context(), many(6)...) // most of the window, and wrong
 	require.Eventually(t, func() bool { return c.Stats().Wasted == 6 }, wait, tick)
@@ -523,7 +523,7 @@ func TestGuessesWhoseTimeHasPassedMakeRoomInTheWindow(t *testing.T) {
 func TestWhatWasReplacedLeavesRistretto(t *testing.T) {
 	const budget, residents, again = 256 << 10, 470, 100 // of about 500 that it holds
 	w := &tool{on: func(context.Context, actions.Action) (string, error) { return "", nil }}
-	c, s := open(t, gets(w), config{MaxBytes: budget})
+	c, s := open(t, gets(w), config{MaxScopeBytes: unshared, MaxBytes: budget})
 	for i := range residents {
 		must(t, s, get(i))
 	}
@@ -540,7 +540,7 @@ func TestWhatWasReplacedLeavesRistretto(t *testing.T) {
 
 func TestLookupsCostTheSameHoweverMuchIsKept(t *testing.T) {
 	cost := func(entries int) time.Duration {
-		_, s := open(t, gets(&tool{}), config{MaxBytes: 4 * int64(entries) * 600})
+		_, s := open(t, gets(&tool{}), config{MaxScopeBytes: unshared, MaxBytes: 4 * int64(entries) * 600})
 		list := make([]actions.Action, 100)
 		for i := range entries {
 			must(t, s, get(i))

@@ -309,9 +309,9 @@ func (s *Session[O]) leave() (over bool) {
 func (s *Session[O]) handOver() {
 	s.settle()
 	s.c.mu.Lock()
-	defer s.c.mu.Unlock()
 	s.tally.handOver(&s.c.past)
 	delete(s.c.sessions, s.id)
+	s.c.mu.Unlock()
 	s.c.scopes.leave(s.scope)
 }
 

@@ -106,6 +106,7 @@ func (w *world) config() pageConfig {
 		MaxAheadHost:    []int{0, 0, 1, 3}[r.IntN(4)],
 		AheadTimeout:    []time.Duration{4 * time.Second, 20 * time.Second, 0}[r.IntN(3)],
 		MaxBytes:        []int64{0, 0, 1 << 20, 1 << 20, 256 << 10, 64 << 10, 16 << 10, 700}[r.IntN(8)],
+		MaxScopeBytes:   []int64{0, 0, unshared, unshared, 64 << 10}[r.IntN(5)],
 	}
 }
 

@@ -242,10 +242,11 @@ type GuessStats struct {
 
 // DropStats counts finished observations that the cache has let go.
 type DropStats struct {
-	TooLarge int64 // for the window: an eighth of MaxBytes
+	TooLarge int64 // for the window, an eighth of MaxBytes, or for a scope's share
 	Rejected int64 // by ristretto's admission: less popular than what it has
 	Evicted  int64 // by ristretto: others became more popular
-	Busy     int64 // ristretto's buffer was full
+	Busy     int64 // ristretto's goroutine was far behind
+	Share    int64 // by its scope: it kept more than Config.MaxScopeBytes
 	Other    int64 // the scope was gone, or two keys had one hash
 }
 

@@ -43,12 +43,14 @@ type entry[O any] struct {
 
 	session   uint64 // that ran it
 	size      int64
-	place     place[O]    // guarded by window.mu
-	unkept    bool        // only for who waits for the run
-	same      bool        // renewed without a change: its revision is the old one's
-	renewable bool        // by Environment.Renew
-	offered   bool        // of the main region's goroutine: ristretto has or had it
-	read      atomic.Bool // lately, as a sample of the readings shows
+	place     place[O] // guarded by window.mu, as are at and left
+	at        where
+	left      bool          // the books: see window
+	unkept    bool          // only for who waits for the run
+	same      bool          // renewed without a change: its revision is the old one's
+	renewable bool          // by Environment.Renew
+	offered   bool          // of the main region's goroutine: ristretto has or had it
+	read      atomic.Uint32 // lately, as a sample of the readings shows: see the marks
 
 	replaced atomic.Bool // by a newer one
 	wanted   atomic.Bool // served, if it can be renewed
@@ -113,7 +115,8 @@ const (
 	dropLarge    dropReason = iota // larger than the window
 	dropRejected                   // by ristretto's admission
 	dropEvicted                    // by ristretto
-	dropBusy                       // ristretto's buffer was full
+	dropBusy                       // the main region's goroutine was far behind
+	dropShare                      // its scope held more than its share
 	dropDead                       // its scope is gone
 	dropCollided                   // another key has the same hash
 	dropClosed                     // the cache was closed
@@ -125,14 +128,24 @@ const (
 // bench/hitratio.md.
 const windowShare = 8
 
-func newStore[O any](maxBytes int64) (s *store[O], err error) {
+func newStore[O any](maxBytes, scopeBytes int64) (s *store[O], err error) {
 	s = &store[O]{index: newIndex[O]()}
-	s.window.batch = maxBytes / batchShare
-	s.window.max = max(1, maxBytes/windowShare-s.window.batch)
-	s.window.most = s.window.max + max(maxWaiting, maxBytes/2)
-	s.main, err = newRegion(s, max(1, maxBytes-s.window.max-s.window.batch))
+	w := &s.window
+	w.shares = map[uint64]*share[O]{}
+	w.batch = maxBytes / batchShare
+	w.max = max(1, maxBytes/windowShare-w.batch)
+	w.room = max(1, maxBytes-w.max-w.batch)
+	w.total, w.share = maxBytes, scopeBytes
+	if w.share >= maxBytes {
+		w.share = noShare
+	}
+	w.most = maxBytes + max(maxWaiting, maxBytes/2)
+	s.main, err = newRegion(s, w.room)
 	return s, err
 }
+
+// largest is the size of the largest entry that is kept.
+func (s *store[O]) largest() int64 { return min(s.window.max, s.window.share) }
 
 // leadsTo reports whether e is what its key leads to.
 func (s *store[O]) leadsTo(e *entry[O]) bool {
@@ -188,7 +201,7 @@ func (s *store[O]) claim(f *flight[O], now time.Duration) (e *entry[O], g *fligh
 // publish makes e findable, and reports whether it is. An entry whose run
 // started later stays.
 func (s *store[O]) publish(e *entry[O]) bool {
-	if e.size > s.window.max {
+	if e.size > s.largest() {
 		s.drops[dropLarge].Add(1)
 		return false
 	}
@@ -219,9 +232,11 @@ func (s *store[O]) publish(e *entry[O]) bool {
 		replaced.replaced.Store(true)
 		replaced.gone()
 	}
-	due, again := s.window.add(e, replaced)
-	if again {
-		s.main.push(task[O]{replaced: replaced})
+	due, over := s.window.add(e, replaced)
+	if over {
+		for old := s.window.excess(e.key.scope); old != nil; old = s.window.excess(e.key.scope) {
+			s.drop(old, dropShare)
+		}
 	}
 	if due {
 		s.main.nudge()
@@ -237,6 +252,7 @@ func (s *store[O]) drop(e *entry[O], why dropReason) {
 	if e == nil { // ristretto may report a victim twice, then without a value
 		return
 	}
+	s.window.leave(e, why == dropRejected || why == dropEvicted || why == dropCollided)
 	s.index.change(e.key.hash(), func(old *entry[O]) *entry[O] {
 		if old != e {
 			return old
@@ -247,10 +263,17 @@ func (s *store[O]) drop(e *entry[O], why dropReason) {
 	e.gone()
 }
 
+// forget lets go of all that a scope holds that nobody can find any more.
+func (s *store[O]) forget(scope uint64) {
+	if s.window.forget(scope) {
+		s.main.nudge()
+	}
+}
+
 // sample notes that e was read, for both regions. It never waits.
 func (s *store[O]) sample(e *entry[O], session, n uint64) {
-	if !e.read.Load() {
-		e.read.Store(true)
+	if e.read.Load() != allMarks {
+		e.read.Store(allMarks)
 	}
 	s.main.sample(e.key.hash(), session, n)
 }
@@ -262,6 +285,7 @@ func (s *store[O]) dropStats() DropStats {
 		Rejected: n(dropRejected),
 		Evicted:  n(dropEvicted),
 		Busy:     n(dropBusy),
+		Share:    n(dropShare),
 		Other:    n(dropDead) + n(dropCollided) + n(dropClosed),
 	}
 }

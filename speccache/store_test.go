@@ -33,7 +33,7 @@ func TestNothingFinishedIsLostEveryResultIsThereForTheVeryNextLookup(t *testing.
 func TestNothingFinishedIsLostInAFullWarmCache(t *testing.T) {
 	const size, budget = 4 << 10, 8 << 20
 	w := pages(size)
-	c, s := open(t, gets(w), config{MaxBytes: budget, TopN: 5, MaxAhead: 1000})
+	c, s := open(t, gets(w), config{MaxScopeBytes: unshared, MaxBytes: budget, TopN: 5, MaxAhead: 1000})
 	warm := c.Open(opening{Scope: "test"})
 	defer warm.Close()
 	residents := budget / size
@@ -71,7 +71,7 @@ func TestNothingFinishedIsLostInAFullWarmCache(t *testing.T) {
 
 func TestNothingFinishedIsLostUnreadGuessesLeaveTheWindowLast(t *testing.T) {
 	const size = 10 << 10
-	c, s := open(t, gets(pages(size)), config{MaxBytes: 40 * size})
+	c, s := open(t, gets(pages(size)), config{MaxScopeBytes: unshared, MaxBytes: 40 * size})
 	other := c.Open(opening{Scope: "test"})
 	defer other.Close()
 	s.Speculate(t.Context(), get("guess"))
@@ -86,7 +86,7 @@ func TestNothingFinishedIsLostUnreadGuessesLeaveTheWindowLast(t *testing.T) {
 
 func TestGuessesWhoseTimeHasPassedLeaveTheWindowFirst(t *testing.T) {
 	const size = 10 << 10
-	c, s := open(t, gets(pages(size)), config{MaxBytes: 40 * size, MaxAheadSession: 100})
+	c, s := open(t, gets(pages(size)), config{MaxScopeBytes: unshared, MaxBytes: 40 * size, MaxAheadSession: 100})
 	for step := range 5 { // wrong guesses, all of the window
 		s.Observe(t.Context(), "page")
 		s.Speculate(t.Context(), get(fmt.Sprint("a", step)), get(fmt.Sprint("b", step)))
@@ -103,14 +103,14 @@ func TestGuessesWhoseTimeHasPassedLeaveTheWindowFirst(t *testing.T) {
 
 func TestTheWindowIsBoundedWhileRistrettoIsBehind(t *testing.T) {
 	const size, window = 1 << 10, 80 << 10
-	c, s := open(t, gets(pages(size)), config{MaxBytes: 8 * window})
+	c, s := open(t, gets(pages(size)), config{MaxScopeBytes: unshared, MaxBytes: 8 * window})
 	catchUp := speccache.HoldRistrettoBack(c)
 	var most int64
 	for i := range 5000 {
 		must(t, s, get(i))
 		most = max(most, c.Stats().WindowBytes)
 	}
-	assert.Less(t, most, int64(4<<20+2*window), "so many may wait")
+	assert.LessOrEqual(t, most, int64(4<<20+8*window), "so many may wait")
 	assert.Greater(t, most, int64(4<<20))
 	assert.NotZero(t, c.Stats().Drops.Busy)
 	assert.Equal(t, speccache.Hit, must(t, s, get(4999)).Outcome)
@@ -121,7 +121,7 @@ func TestTheWindowIsBoundedWhileRistrettoIsBehind(t *testing.T) {
 
 func TestAGuessThatWasReadIsNoLongerHeldBack(t *testing.T) {
 	const size = 10 << 10
-	c, s := open(t, gets(pages(size)), config{MaxBytes: 40 * size})
+	c, s := open(t, gets(pages(size)), config{MaxScopeBytes: unshared, MaxBytes: 40 * size})
 	other := c.Open(opening{Scope: "test"})
 	defer other.Close()
 	s.Speculate(t.Context(), get("read"), get("unread"))
@@ -148,7 +148,7 @@ func TestAReplacedEntryLeavesTheWindow(t *testing.T) {
 
 func TestWhatAClosedPrivateScopeReadIsLetGo(t *testing.T) {
 	const size = 10 << 10
-	c, s := open(t, gets(pages(size)), config{MaxBytes: 80 * size})
+	c, s := open(t, gets(pages(size)), config{MaxScopeBytes: unshared, MaxBytes: 80 * size})
 	private := c.Open(opening{})
 	for i := range 5 {
 		must(t, private, get(i))
@@ -162,7 +162,7 @@ func TestWhatAClosedPrivateScopeReadIsLetGo(t *testing.T) {
 }
 
 func TestBoundedAnObservationLargerThanTheWindowIsServedNotKeptAndCounted(t *testing.T) {
-	c, s := open(t, gets(pages(1<<20)), config{MaxBytes: 1 << 20})
+	c, s := open(t, gets(pages(1<<20)), config{MaxScopeBytes: unshared, MaxBytes: 1 << 20})
 	assert.Len(t, must(t, s, get(1)).Observation, 1<<20)
 	assert.Equal(t, speccache.Miss, must(t, s, get(1)).Outcome)
 	st := c.Stats()
@@ -172,7 +172,7 @@ func TestBoundedAnObservationLargerThanTheWindowIsServedNotKeptAndCounted(t *tes
 
 func TestBoundedTheCacheStaysWithinItsBytes(t *testing.T) {
 	const size, budget = 8 << 10, 1 << 20
-	c, s := open(t, gets(pages(size)), config{MaxBytes: budget})
+	c, s := open(t, gets(pages(size)), config{MaxScopeBytes: unshared, MaxBytes: budget})
 	for i := range 2000 {
 		must(t, s, get(i))
 	}
@@ -186,7 +186,7 @@ func TestBoundedTheCacheStaysWithinItsBytes(t *testing.T) {
 
 func TestTheStoreIsConsistentAfterAFlood(t *testing.T) {
 	w := pages(2 << 10)
-	c, s := open(t, gets(w), config{MaxBytes: 1 << 20})
+	c, s := open(t, gets(w), config{MaxScopeBytes: unshared, MaxBytes: 1 << 20})
 	var wg sync.WaitGroup
 	for g := range 8 {
 		wg.Go(func() {
@@ -209,7 +209,7 @@ func TestBoundedAnObservationWithoutSizeStillCounts(t *testing.T) {
 		Do:    func(context.Context, actions.Action) (*page, error) { return &page{}, nil },
 		Rules: actions.Reads("get"),
 	}
-	c, err := speccache.New(e, speccache.Config[*page]{MaxBytes: 1 << 20})
+	c, err := speccache.New(e, speccache.Config[*page]{MaxScopeBytes: unshared, MaxBytes: 1 << 20})
 	require.NoError(t, err)
 	defer c.Close()
 	s := c.Open(speccache.SessionConfig[*page]{})

@@ -141,6 +141,7 @@ type scopes struct {
 	public *scope // shared by all; see actions.Rule.Public
 	clock  *clock // of entries' ages
 	count  func(session uint64, g *guess)
+	forget func(scope uint64) // what was read in it
 
 	// mu guards what follows and the registry's fields of each scope. It is
 	// held for map and list operations only.
@@ -149,8 +150,8 @@ type scopes struct {
 	idle  list.List // of *scope, longest idle first
 }
 
-func newScopes(c *clock, count func(uint64, *guess)) *scopes {
-	s := &scopes{named: map[string]*scope{}, clock: c, count: count}
+func newScopes(c *clock, count func(uint64, *guess), forget func(uint64)) *scopes {
+	s := &scopes{named: map[string]*scope{}, clock: c, count: count, forget: forget}
 	s.public = s.make("")
 	return s
 }
@@ -182,21 +183,29 @@ func (s *scopes) enter(name string) *scope {
 
 // leave is called once for each enter.
 func (s *scopes) leave(sc *scope) {
+	if over := s.left(sc); over != nil {
+		over.dead.Store(true)
+		s.forget(over.id)
+	}
+}
+
+// left returns the scope that is not remembered any more, if there is one.
+func (s *scopes) left(sc *scope) (over *scope) {
 	if sc.name == "" {
-		sc.dead.Store(true)
-		return
+		return sc
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if sc.sessions--; sc.sessions > 0 {
-		return
+		return nil
 	}
 	sc.idle = s.idle.PushBack(sc)
-	if s.idle.Len() > maxIdleScopes {
-		oldest := s.idle.Remove(s.idle.Front()).(*scope)
-		oldest.dead.Store(true)
-		delete(s.named, oldest.name)
+	if s.idle.Len() <= maxIdleScopes {
+		return nil
 	}
+	over = s.idle.Remove(s.idle.Front()).(*scope)
+	delete(s.named, over.name)
+	return over
 }
 
 // find returns the scope of that name if there is one. The empty name finds

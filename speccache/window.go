@@ -1,6 +1,10 @@
 package speccache
 
-import "sync"
+import (
+	"math"
+	"slices"
+	"sync"
+)
 
 // A window holds what is recent. A result is safe in it until the target has
 // had the chance to read it: what leaves first is what has been read or was
@@ -10,94 +14,135 @@ import "sync"
 // goroutine to fetch it: choosing it means to look at what was used long ago,
 // which the CPU has forgotten, and costs more than all else that is done to keep
 // an observation.
+//
+// The window also keeps the books of all that is held, by scope: see share. As
+// long as the shares that are in use fit into total, nothing is offered to the
+// main region that it has no room for, so that ristretto has no choice to make,
+// and no scope an effect on another one.
 type window[O any] struct {
 	max   int64
 	batch int64 // so many bytes beyond max are worth waking somebody
-	most  int64 // so many bytes in all may wait for that
+	room  int64 // of the main region
+	total int64 // max, batch and room
+	share int64 // of one scope; noShare if one may have all
+	most  int64 // so many bytes may be held in all while others are to fetch
 
-	// mu guards what follows and the field place of every entry. It is held for
-	// list operations only, and taken inside no other lock.
-	mu     sync.Mutex
-	bytes  int64
-	beyond int // entries that came since there is something beyond max
-	unread queue[O]
-	recent queue[O]
+	// mu guards what follows, and what entries say about where they are. It is
+	// held for list operations only, and taken inside no other lock.
+	mu        sync.Mutex
+	bytes     int64 // in the window
+	main      int64 // in the main region, what is on its way out included
+	away      int64 // of that, on its way out
+	held      int64 // of all scopes
+	within    int64 // of all scopes, what is within their shares
+	crowded   bool  // within was above total
+	beyond    int   // entries that came since there is something beyond max
+	unread    queue[O]
+	recent    queue[O]
+	gone      queue[O]             // can't be found any more, and ristretto may have it
+	shares    map[uint64]*share[O] // by scope, of those that hold something
+	forgotten []*share[O]          // of scopes that are gone
 }
 
-// A queue lists entries, oldest first.
-type queue[O any] struct {
-	first, last *entry[O]
-	len         int
-}
+// noShare is a share that bounds nothing.
+const noShare = math.MaxInt64
 
-// place is where in the window an entry is.
-type place[O any] struct {
-	in         *queue[O]
-	prev, next *entry[O]
-	left       bool // it has been in the window, or never needs to be
-}
+// where an entry is.
+type where uint8
 
-func (q *queue[O]) push(e *entry[O]) {
-	e.place = place[O]{in: q, prev: q.last}
-	if q.last != nil {
-		q.last.place.next = e
-	} else {
-		q.first = e
-	}
-	q.last = e
-	q.len++
-}
-
-func (q *queue[O]) remove(e *entry[O]) {
-	prev, next := e.place.prev, e.place.next
-	if prev != nil {
-		prev.place.next = next
-	} else {
-		q.first = next
-	}
-	if next != nil {
-		next.place.prev = prev
-	} else {
-		q.last = prev
-	}
-	e.place = place[O]{}
-	q.len--
-}
+const (
+	nowhere where = iota
+	inUnread
+	inRecent
+	inMain
+	inGone
+)
 
 // add puts e into the window and takes old out of it, which e replaces and
-// which may be nil. It reports whether what is beyond max should be fetched now,
-// and whether old had left before.
-func (w *window[O]) add(e, old *entry[O]) (due, oldLeft bool) {
+// which may be nil. It reports whether something should be fetched now, and
+// whether e's scope is over its share.
+func (w *window[O]) add(e, old *entry[O]) (due, over bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if old != nil {
-		oldLeft = old.place.left
 		w.unlink(old)
 	}
-	if e.place.left { // replaced by a still newer one meanwhile
-		return false, oldLeft
+	if !e.left { // else it was replaced by a still newer one meanwhile
+		w.enter(e)
+		over = w.shares[e.key.scope].bytes > w.share
+		if w.bytes > w.max {
+			w.beyond++
+		}
 	}
+	if e.scope.dead.Load() {
+		due = w.abandon(e.key.scope)
+	}
+	return due || w.beyond >= batchLen || w.bytes > w.max+w.batch || w.gone.len >= batchLen || w.away > w.batch, over
+}
+
+// enter puts e where what is new belongs.
+func (w *window[O]) enter(e *entry[O]) {
 	if e.reading.open() {
+		e.at = inUnread
 		w.unread.push(e)
 	} else {
+		e.at = inRecent
 		w.recent.push(e)
 	}
 	w.bytes += e.size
-	if w.bytes > w.max {
-		w.beyond++
-	}
-	return w.beyond >= batchLen || w.bytes > w.max+w.batch, oldLeft
+	w.charge(e)
 }
 
-// fetch takes out the entry whose turn it is, if there is something beyond max.
-func (w *window[O]) fetch() *entry[O] {
+// A chore is what is to be done with an entry that was fetched.
+type chore int
+
+const (
+	noChore  chore = iota
+	toOffer        // it has left the window
+	toRemove       // ristretto may have it, and it can't be found any more
+	toForget       // its scope is gone
+)
+
+// fetch takes out the entry whose turn it is. What makes room comes first.
+func (w *window[O]) fetch() (*entry[O], chore) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.bytes <= w.max {
-		w.beyond = 0
-		return nil
+	if e := w.gone.first; e != nil {
+		w.gone.remove(e)
+		e.at = nowhere
+		w.main -= e.size
+		w.away -= e.size
+		return e, toRemove
 	}
-	return w.pop()
+	for n := len(w.forgotten) - 1; n >= 0; n-- {
+		if e := w.forgotten[n].first; e != nil {
+			w.unlink(e)
+			return e, toForget
+		}
+		w.forgotten = slices.Delete(w.forgotten, n, n+1)
+	}
+	if w.bytes > w.max {
+		if e := w.turn(); w.mayOffer(e) {
+			w.leaveQueue(e)
+			e.at = inMain
+			w.main += e.size
+			return e, toOffer
+		}
+	}
+	w.beyond = 0
+	return nil, noChore
+}
+
+// mayOffer reports whether e should go on to the main region: if there is room,
+// or if more is in use than fits, until a batch is gone.
+func (w *window[O]) mayOffer(e *entry[O]) bool {
+	switch {
+	case w.within > w.total:
+		w.crowded = true
+	case w.within <= w.total-w.batch:
+		w.crowded = false
+	}
+	return w.crowded || w.share == noShare || w.main+e.size <= w.room
 }
 
 // shed is fetch for who may not wait until others fetch: it takes out what is
@@ -105,16 +150,18 @@ func (w *window[O]) fetch() *entry[O] {
 func (w *window[O]) shed() *entry[O] {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.bytes <= w.most {
+	if w.held <= w.most || w.bytes == 0 {
 		return nil
 	}
-	return w.pop()
+	e := w.turn()
+	w.unlink(e)
+	return e
 }
 
-// pop takes out the entry whose turn it is. Readers only leave a mark: what was
-// read since it came, or since it was last looked at here, is as new as what
-// comes now.
-func (w *window[O]) pop() *entry[O] {
+// turn returns the entry whose turn it is to leave the window. Readers only
+// leave a mark: what was read since it came, or since it was last looked at
+// here, is as new as what comes now.
+func (w *window[O]) turn() *entry[O] {
 	e := w.next()
 	for range w.unread.len + w.recent.len { // each mark is good for one turn
 		if !w.renew(e) {
@@ -122,7 +169,6 @@ func (w *window[O]) pop() *entry[O] {
 		}
 		e = w.next()
 	}
-	w.unlink(e)
 	return e
 }
 
@@ -139,7 +185,7 @@ func (w *window[O]) next() *entry[O] {
 		look = lookLong
 	}
 	for e := w.unread.first; e != nil && look > 0; e = e.place.next {
-		if !e.reading.open() || !e.guess.expected() {
+		if !e.awaited() {
 			return e
 		}
 		look--
@@ -150,23 +196,78 @@ func (w *window[O]) next() *entry[O] {
 	return w.unread.first
 }
 
+// Readers leave a mark for the window and one for their scope's share, each of
+// which takes its own away.
+const (
+	windowMark = 1 << iota
+	shareMark
+	allMarks = windowMark | shareMark
+)
+
+// unmark takes a mark away, and reports whether it was there.
+func (e *entry[O]) unmark(mark uint32) bool { return e.read.And(^mark)&mark != 0 }
+
+// awaited reports whether e is a guess that the target may be about to ask for.
+func (e *entry[O]) awaited() bool { return e.reading.open() && e.guess.expected() }
+
 // renew makes e the newest of what was read, if it was.
 func (w *window[O]) renew(e *entry[O]) bool {
-	firstRead := e.place.in == &w.unread && !e.reading.open()
-	if marked := e.read.Swap(false); !marked && !firstRead {
+	firstRead := e.at == inUnread && !e.reading.open()
+	if marked := e.unmark(windowMark); !marked && !firstRead {
 		return false
 	}
-	e.place.in.remove(e)
+	w.leaveQueue(e)
+	w.bytes += e.size
+	e.at = inRecent
 	w.recent.push(e)
 	return true
 }
 
-func (w *window[O]) unlink(e *entry[O]) {
-	if e.place.in != nil {
-		e.place.in.remove(e)
-		w.bytes -= e.size
+// leaveQueue takes e out of the window.
+func (w *window[O]) leaveQueue(e *entry[O]) {
+	if e.at == inUnread {
+		w.unread.remove(e)
+	} else {
+		w.recent.remove(e)
 	}
-	e.place = place[O]{left: true}
+	e.at = nowhere
+	w.bytes -= e.size
+}
+
+// unlink takes e out of the books. It never comes back.
+func (w *window[O]) unlink(e *entry[O]) {
+	e.left = true
+	switch e.at {
+	case nowhere, inGone:
+		return
+	case inMain:
+		e.at = inGone
+		w.gone.push(e)
+		w.away += e.size
+	default:
+		w.leaveQueue(e)
+	}
+	w.discharge(e)
+}
+
+// leave is unlink for who holds nothing. Out says that ristretto does not have
+// e any more.
+func (w *window[O]) leave(e *entry[O], out bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if out && e.at == inMain {
+		e.at, e.left = nowhere, true
+		w.main -= e.size
+		w.discharge(e)
+		return
+	}
+	w.unlink(e)
+}
+
+func (w *window[O]) where(e *entry[O]) where {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return e.at
 }
 
 func (w *window[O]) used() int64 {

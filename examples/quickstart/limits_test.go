@@ -97,6 +97,7 @@ func TestTheStatedDefaultsAreTheRealOnes(t *testing.T) {
 		"MaxAheadRate":    fmt.Sprint(speccache.DefaultMaxAheadRate),
 		"AheadTimeout":    fmt.Sprintf("%.0f minutes", speccache.DefaultAheadTimeout.Minutes()),
 		"MaxBytes":        fmt.Sprintf("%d MiB", speccache.DefaultMaxBytes>>20),
+		"MaxScopeBytes":   "half of MaxBytes",
 		"ShowArgs":        "false",
 		"SessionLimits":   "10,000 draft calls, 10 million draft tokens, 30,000 requests ahead, 1 GiB ahead",
 		"ScopeLimits":     "ten times as much",

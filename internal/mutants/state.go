@@ -164,7 +164,7 @@ var stateMutants = []mutant{
 	},
 	{
 		name: "a forgotten scope lives on", file: "speccache/version.go",
-		edits: []edit{{"delete(s.named, oldest.name)", ""}},
+		edits: []edit{{"delete(s.named, over.name)", ""}},
 		tests: "ForgottenScope",
 	},
 	{

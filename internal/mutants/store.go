@@ -29,7 +29,7 @@ var storeMutants = []mutant{
 	},
 	{
 		name: "an oversize observation is kept", file: "speccache/store.go",
-		edits: []edit{{"if e.size > s.window.max {", "if false {"}},
+		edits: []edit{{"if e.size > s.largest() {", "if false {"}},
 		tests: "LargerThanTheWindow|AnOversizeResult",
 	},
 	{
@@ -39,37 +39,37 @@ var storeMutants = []mutant{
 	},
 	{
 		name: "what has left the window is still counted", file: "speccache/window.go",
-		edits: []edit{{"w.bytes -= e.size", "w.bytes -= e.size / 2"}},
+		edits: []edit{{"\te.at = nowhere\n\tw.bytes -= e.size", "\te.at = nowhere\n\tw.bytes -= e.size / 2"}},
 		tests: "StaysWithinItsBytes|AReplacedEntry",
 	},
 	{
 		name: "a replaced entry stays in the window", file: "speccache/window.go",
-		edits: []edit{{"\tif old != nil {\n\t\toldLeft = old.place.left\n\t\tw.unlink(old)\n\t}", "\tif old != nil {\n\t\toldLeft = old.place.left\n\t}"}},
+		edits: []edit{{"\tif old != nil {\n\t\tw.unlink(old)\n\t}\n", ""}},
 		tests: "AReplacedEntry",
 	},
 	{
 		name: "unread guesses leave the window first", file: "speccache/window.go",
-		edits: []edit{{"if !e.reading.open() || !e.guess.expected() {", "if true {"}},
+		edits: []edit{{"if !e.awaited() {", "if true {"}},
 		tests: "PlainRistrettoLosesMost",
 	},
 	{
 		name: "guesses of steps that are over stay in the window", file: "speccache/window.go",
-		edits: []edit{{"if !e.reading.open() || !e.guess.expected() {", "if !e.reading.open() {"}},
+		edits: []edit{{"return e.reading.open() && e.guess.expected()", "return e.reading.open()"}},
 		tests: "GuessesWhoseTimeHasPassedMakeRoom",
 	},
 	{
 		name: "a guess that was read is still held back", file: "speccache/window.go",
-		edits: []edit{{"if !e.reading.open() || !e.guess.expected() {", "if !e.guess.expected() {"}},
+		edits: []edit{{"return e.reading.open() && e.guess.expected()", "return e.guess != nil && e.guess.expected()"}},
 		tests: "AGuessThatWasRead",
 	},
 	{
 		name: "reading keeps nothing in the window", file: "speccache/window.go",
-		edits: []edit{{"if marked := e.read.Swap(false); !marked && !firstRead {", "if marked := e.read.Swap(false); !marked || !firstRead {"}},
+		edits: []edit{{"!marked && !firstRead {", "!marked || !firstRead {"}},
 		tests: "WhatIsReadStays",
 	},
 	{
 		name: "the window has no bound", file: "speccache/window.go",
-		edits: []edit{{"if w.bytes <= w.max {", "if w.bytes <= 4*w.max {"}},
+		edits: []edit{{"if w.bytes > w.max {\n\t\tif e :=", "if w.bytes > 4*w.max {\n\t\tif e :="}},
 		tests: "StaysWithinItsBytes",
 	},
 	{
@@ -109,9 +109,9 @@ var storeMutants = []mutant{
 		tests: "WhatIsReadOftenStays",
 	},
 	{
-		name: "a closed scope's observations are offered", file: "speccache/region.go",
-		edits: []edit{{"case e.scope.dead.Load():", "case false:"}},
-		tests: "WhatAClosedPrivateScopeRead",
+		name: "a closed scope's observations stay", file: "speccache/store.go",
+		edits: []edit{{"if s.window.forget(scope) {", "if false {"}},
+		tests: "ClosedPrivateScope",
 	},
 	{
 		name: "a replaced entry stays in ristretto", file: "speccache/region.go",
@@ -125,12 +125,12 @@ var storeMutants = []mutant{
 	},
 	{
 		name: "what is beyond the window is never fetched", file: "speccache/window.go",
-		edits: []edit{{"return w.beyond >= batchLen || w.bytes > w.max+w.batch, oldLeft", "return false, oldLeft"}},
+		edits: []edit{{"return due || w.beyond >= batchLen || w.bytes > w.max+w.batch || w.gone.len >= batchLen || w.away > w.batch, over", "return false, over"}},
 		tests: "WhileRistrettoIsBehind",
 	},
 	{
 		name: "the window grows while ristretto is behind", file: "speccache/window.go",
-		edits: []edit{{"if w.bytes <= w.most {", "if true {"}},
+		edits: []edit{{"if w.held <= w.most || w.bytes == 0 {", "if true {"}},
 		tests: "WhileRistrettoIsBehind",
 	},
 	{
@@ -152,5 +152,45 @@ var storeMutants = []mutant{
 		name: "entries that are gone are counted", file: "speccache/index.go",
 		edits: []edit{{"n.Add(-1)", ""}},
 		tests: "AnEmptyObservation",
+	},
+	{
+		name: "a share bounds nothing", file: "speccache/window.go",
+		edits: []edit{{"over = w.shares[e.key.scope].bytes > w.share", "over = false"}},
+		tests: "NoMoreThanItsShare|WhatAnotherKeeps",
+	},
+	{
+		name: "another scope gives up what is over a share", file: "speccache/share.go",
+		edits: []edit{{"\te := s.oldest()\n", "\tfor _, other := range w.shares {\n\t\tif other != s {\n\t\t\ts = other\n\t\t}\n\t}\n\te := s.oldest()\n"}},
+		tests: "NoMoreThanItsShare|SafeFromAFlood",
+	},
+	{
+		name: "a share is never given back", file: "speccache/share.go",
+		edits: []edit{{"\tw.count(s, -e.size)\n", ""}},
+		tests: "GivesItsShareBack",
+	},
+	{
+		name: "what leaves ristretto stays in its scope's share", file: "speccache/window.go",
+		edits: []edit{{"\t\tw.main -= e.size\n\t\tw.discharge(e)\n", "\t\tw.main -= e.size\n"}},
+		tests: "TheStoreIsConsistent|StaysWithinItsBytes",
+	},
+	{
+		name: "ristretto has to choose between scopes whose shares fit", file: "speccache/window.go",
+		edits: []edit{{"|| w.main+e.size <= w.room", "|| true"}},
+		tests: "SafeFromAFlood",
+	},
+	{
+		name: "reading keeps nothing in a share", file: "speccache/share.go",
+		edits: []edit{{"if !e.awaited() && !e.unmark(shareMark) {", "if !e.awaited() {"}},
+		tests: "WhatAScopeReadsOften",
+	},
+	{
+		name: "unread guesses are given up first", file: "speccache/share.go",
+		edits: []edit{{"if !e.awaited() && !e.unmark(shareMark) {", "if !e.unmark(shareMark) {"}},
+		tests: "UnreadGuessesAreGivenUpLast",
+	},
+	{
+		name: "the coarse clock tells of other scopes", file: "speccache/lookup.go",
+		edits: []edit{{"s.c.clock.about()+margin", "s.c.clock.about()"}},
+		tests: "ThatAnotherIsActive",
 	},
 }

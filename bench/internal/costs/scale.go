@@ -101,11 +101,15 @@ func newCrowd(ctx context.Context, n int) (*crowd, error) {
 	return c, nil
 }
 
-// fill brings the cache to the state in which it stays: full, and with all
-// that a first step makes.
+// fill brings the cache to the state in which it stays: full, which takes more
+// scopes than one, and with all that a first step makes.
 func (c *crowd) fill(ctx context.Context) error {
-	c.sessions = []*speccache.Session[*page]{c.cache.Open(speccache.SessionConfig[*page]{Scope: "nobody"})}
-	defer c.sessions[0].Close()
+	c.sessions = nil
+	for i := range 8 {
+		s := c.cache.Open(speccache.SessionConfig[*page]{Scope: "nobody " + strconv.Itoa(i)})
+		defer s.Close()
+		c.sessions = append(c.sessions, s)
+	}
 	return c.walk(ctx, fillSteps)
 }
 

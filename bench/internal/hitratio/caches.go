@@ -64,7 +64,7 @@ func newSpec(b budget) (policy, error) {
 		Rules: actions.Rules{"read": {Effect: actions.ReadOnly, MaxAge: 24 * time.Hour}},
 		Size:  func(int) int { return observation },
 	}
-	c, err := speccache.New(env, speccache.Config[int]{MaxBytes: b.bytes()})
+	c, err := speccache.New(env, speccache.Config[int]{MaxBytes: b.bytes(), MaxScopeBytes: b.bytes()})
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,113 @@
+package speccache
+
+// A share is what one scope holds: its entries wherever they are, in the order
+// in which they came or were last looked at here. A scope that comes over its
+// share gives up its own oldest, what was read meanwhile later and unread guesses
+// last. That is decided by nothing but what the scope's
+// sessions do themselves: neither by what others do, nor by whether an entry is
+// still in the window or long in the main region.
+//
+// Shares are guarded by window.mu.
+type share[O any] struct {
+	first, last *entry[O]
+	len         int
+	bytes       int64
+}
+
+func (s *share[O]) push(e *entry[O]) {
+	e.place.older, e.place.newer = s.last, nil
+	if s.last != nil {
+		s.last.place.newer = e
+	} else {
+		s.first = e
+	}
+	s.last = e
+	s.len++
+}
+
+func (s *share[O]) remove(e *entry[O]) {
+	older, newer := e.place.older, e.place.newer
+	if older != nil {
+		older.place.newer = newer
+	} else {
+		s.first = newer
+	}
+	if newer != nil {
+		newer.place.older = older
+	} else {
+		s.last = older
+	}
+	e.place.older, e.place.newer = nil, nil
+	s.len--
+}
+
+// oldest returns what is given up first. What was read since it was looked at,
+// and guesses that the target may be about to ask for, have their turn later.
+func (s *share[O]) oldest() *entry[O] {
+	for range min(s.len, lookLong) {
+		e := s.first
+		if !e.awaited() && !e.unmark(shareMark) {
+			return e
+		}
+		s.remove(e)
+		s.push(e)
+	}
+	return s.first
+}
+
+// charge enters e in its scope's share. window.mu is held, here and below.
+func (w *window[O]) charge(e *entry[O]) {
+	s := w.shares[e.key.scope]
+	if s == nil {
+		s = &share[O]{}
+		w.shares[e.key.scope] = s
+	}
+	s.push(e)
+	w.count(s, e.size)
+}
+
+// discharge gives back what e took of its scope's share.
+func (w *window[O]) discharge(e *entry[O]) {
+	s := w.shares[e.key.scope]
+	s.remove(e)
+	w.count(s, -e.size)
+	if s.len == 0 {
+		delete(w.shares, e.key.scope)
+	}
+}
+
+func (w *window[O]) count(s *share[O], bytes int64) {
+	before := min(s.bytes, w.share)
+	s.bytes += bytes
+	w.held += bytes
+	w.within += min(s.bytes, w.share) - before
+}
+
+// excess takes out what the scope has to give up, if it is over its share.
+func (w *window[O]) excess(scope uint64) *entry[O] {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := w.shares[scope]
+	if s == nil || s.bytes <= w.share {
+		return nil
+	}
+	e := s.oldest()
+	w.unlink(e)
+	return e
+}
+
+// forget has all that a scope holds fetched, for nobody can find it any more.
+// It reports whether that is anything.
+func (w *window[O]) forget(scope uint64) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.abandon(scope)
+}
+
+func (w *window[O]) abandon(scope uint64) bool {
+	s := w.shares[scope]
+	if s != nil {
+		w.forgotten = append(w.forgotten, s)
+	}
+	return s != nil
+}
