@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/big"
 	"math/rand/v2"
+	"os"
 	"reflect"
 	"strconv"
 	"strings"
@@ -112,10 +113,21 @@ func (w writer) text(s string) string {
 	return b.String()
 }
 
+// pairs is how many random values are compared, or what SPECCACHE_PAIRS says.
+func pairs(t *testing.T) int {
+	text := os.Getenv("SPECCACHE_PAIRS")
+	if text == "" {
+		return 20_000
+	}
+	n, err := strconv.Atoi(text)
+	require.NoError(t, err, "SPECCACHE_PAIRS is a number of pairs")
+	return n
+}
+
 func TestRandomValuesShareAKeyExactlyIfTheyAreEqual(t *testing.T) {
 	w := writer{rand.New(rand.NewPCG(1, 2))}
 	equal := 0
-	for range 20_000 {
+	for range pairs(t) {
 		v, other := w.value(3), w.value(3)
 		one, two, three := w.spell(v), w.spell(v), w.spell(other)
 		a, b, c := parse(t, one), parse(t, two), parse(t, three)
