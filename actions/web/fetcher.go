@@ -61,9 +61,15 @@ type Config struct {
 	// AheadHosts are hosts that runs ahead may ask although no page of the
 	// session is there: "docs.example.org" for its ports 80 and 443,
 	// "docs.example.org:8443" for another one, each exactly as in canonical
-	// URLs. Redirects of runs ahead may lead there too. Nil: only hosts and
-	// ports that the session is on, where the target itself went.
+	// URLs. Redirects of runs ahead may lead there too. Nil: only hosts that the
+	// session is on, at ports 80 and 443 and those where the target itself went.
 	AheadHosts []string
+
+	// AheadTemplates are URLs that runs ahead may ask for although no page of the
+	// session links to them, each with what may fill it: see [NewTemplate]. The
+	// other rules hold for them too, but that their hosts need no listing. Nil:
+	// only links.
+	AheadTemplates []Template
 
 	// AheadRefuse returns the rule, as one word for counters, by which a
 	// canonical URL is not asked for ahead, or "". It comes after the rules of
@@ -77,14 +83,15 @@ type Config struct {
 type Fetcher struct {
 	cfg     Config
 	close   func()
-	hosts   map[string]bool // Config.AheadHosts
+	hosts   map[string]bool            // Config.AheadHosts
+	listed  map[actions.Action]verdict // Config.AheadTemplates
 	origins origins
 	pauses  pauses
 }
 
 // New returns a Fetcher.
 func New(cfg Config) *Fetcher {
-	f := &Fetcher{cfg: cfg, close: func() {}, hosts: map[string]bool{}}
+	f := &Fetcher{cfg: cfg, close: func() {}, hosts: map[string]bool{}, listed: listed(cfg.AheadTemplates)}
 	for _, host := range cfg.AheadHosts {
 		f.hosts[host] = true
 	}
@@ -294,9 +301,9 @@ func (f *Fetcher) redirect(ctx context.Context, from address, location string) (
 // "".
 func (f *Fetcher) ruleFor(from, to address) string {
 	switch {
-	case to.host != from.host && !f.hosts[to.host]:
+	case !reaches(from.host, to.host) && !f.hosts[to.host]:
 		return "host"
-	case downgrade(from.url, secure(to.url)):
+	case downgrade(from.url, to.url):
 		return "downgrade"
 	}
 	return f.refusal(to.url)

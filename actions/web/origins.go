@@ -61,6 +61,7 @@ func (o *origins) of(name string) *origin {
 	if o.known == nil {
 		o.known = map[string]*list.Element{}
 	}
+	name = strings.Clone(name) // it may be part of a long URL
 	r := &origin{name: name, turn: make(chan struct{}, 1)}
 	o.known[name] = o.order.PushFront(r)
 	o.trim()
@@ -108,10 +109,7 @@ func (o *origins) forbidden(to address) bool {
 }
 
 // origin returns the scheme, host and port of an address.
-func (a address) origin() string {
-	scheme, _, _ := strings.Cut(a.url, "://")
-	return scheme + "://" + a.host
-}
+func (a address) origin() string { return a.url[:len(a.url)-len(a.path())] }
 
 // obeyRobots returns an error if an origin's robots.txt does not let a run
 // ahead ask for an address. Whoever is first at an origin fetches the file, in
@@ -193,7 +191,7 @@ func (f *Fetcher) readRobots(ctx context.Context, origin string) (text string, c
 			return text, code, err
 		case hops == robotsRedirects:
 			return "", http.StatusNotFound, nil // RFC 9309, section 2.3.1.2
-		case bareHost(next.host) != bareHost(to.host) || downgrade(to.url, secure(next.url)):
+		case bareHost(next.host) != bareHost(to.host) || downgrade(to.url, next.url):
 			return "", 0, fmt.Errorf("web: %s: redirect to %s", to.url, next.url)
 		}
 		to = next

@@ -28,12 +28,14 @@ type Page struct {
 	refs  *resolver
 
 	// What only some readers want is made when the first one asks.
-	textOnce  sync.Once
-	markdown  string
-	viewOnce  sync.Once
-	view      actions.View
-	indexOnce sync.Once
-	index     index
+	textOnce     sync.Once
+	markdown     string
+	viewOnce     sync.Once
+	view         actions.View
+	labelsOnce   sync.Once
+	labels       map[string]target
+	verdictsOnce sync.Once
+	verdicts     map[actions.Action]verdict
 }
 
 // Parse makes the page that a visit to url would observe if the host answered

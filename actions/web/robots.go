@@ -16,8 +16,19 @@ const (
 type robots []robotsRule
 
 type robotsRule struct {
+	start   string // of the pattern, without stars
+	second  byte   // of start, which tells most rules apart: all begin with a slash
 	pattern string
 	allow   bool
+}
+
+func newRobotsRule(value string, allow bool) robotsRule {
+	r := robotsRule{pattern: normalise(value), allow: allow}
+	r.start, _, _ = strings.Cut(strings.TrimSuffix(r.pattern, "$"), "*")
+	if len(r.start) > 1 {
+		r.second = r.start[1]
+	}
+	return r
 }
 
 // parseRobots reads what a robots.txt says to a product by RFC 9309: the groups
@@ -41,7 +52,7 @@ func parseRobots(text, product string) robots {
 			if value == "" {
 				continue
 			}
-			r := robotsRule{normalise(value), key == "allow"}
+			r := newRobotsRule(value, key == "allow")
 			if mine {
 				own = append(own, r)
 			}
@@ -125,6 +136,9 @@ const hexDigits = "0123456789ABCDEF"
 
 // capitalise writes the digits of escapes as capitals: they are the same.
 func capitalise(s string) string {
+	if strings.IndexByte(s, '%') < 0 {
+		return s
+	}
 	b := []byte(s)
 	for i := 0; i+2 < len(b); i++ {
 		if b[i] == '%' && isHex(b[i+1]) && isHex(b[i+2]) {
@@ -144,7 +158,14 @@ func (r robots) allows(path string) bool {
 		return false
 	}
 	path = capitalise(path)
+	second := byte(0)
+	if len(path) > 1 {
+		second = path[1]
+	}
 	for i := range r {
+		if s := r[i].second; s != 0 && s != second {
+			continue
+		}
 		if r[i].matches(path) {
 			return r[i].allow
 		}
@@ -155,9 +176,12 @@ func (r robots) allows(path string) bool {
 // matches reports whether a path begins as the pattern says. A star is any
 // text, and a dollar at the end is the path's end.
 func (r *robotsRule) matches(path string) bool {
+	path, ok := strings.CutPrefix(path, r.start)
+	if !ok {
+		return false
+	}
 	pattern, toEnd := strings.CutSuffix(r.pattern, "$")
-	first, rest, starred := strings.Cut(pattern, "*")
-	path, ok := strings.CutPrefix(path, first)
+	_, rest, starred := strings.Cut(pattern, "*")
 	for ok && starred {
 		var part string
 		part, rest, starred = strings.Cut(rest, "*")
@@ -174,7 +198,7 @@ func (r *robotsRule) matches(path string) bool {
 func (r robots) size() int {
 	n := 0
 	for i := range r {
-		n += len(r[i].pattern) + 48
+		n += len(r[i].pattern) + 72
 	}
 	return n
 }
