@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/speccache/speccache-go/actions"
 	"github.com/speccache/speccache-go/actions/web"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -91,6 +92,27 @@ func FuzzVisit(f *testing.F) {
 		again, err := web.Visit(args.URL)
 		require.NoError(t, err)
 		require.Equal(t, a, again)
+	})
+}
+
+// FuzzHost asserts that the host that a visit is counted under is the one that
+// it asks.
+func FuzzHost(f *testing.F) {
+	for _, url := range []string{
+		"https://site.example/", "http://site.example:8080/a", "https://site.example:443/", "http://127.0.0.1:08/", "http://0x7f.1/",
+		"http://1.2.3.4/", "http://1.2.3.4:65536/", "http://[::1]:8080/", "https://xn--/", "http://a.example:+8/", `http://h\u0061.example/`,
+		"http://h.example:8/\t/", "http://h.example:\t8/", "http://a.b/#@c.d/", "https://SITE.example/", "http:///h.example/", "https://a.example\\b/",
+	} {
+		f.Add(url)
+	}
+	f.Fuzz(func(t *testing.T, url string) {
+		a, err := actions.New("visit", map[string]string{"url": url})
+		if err != nil {
+			return
+		}
+		if quick, slow := web.Host(a); slow != "" {
+			require.Equal(t, slow, quick)
+		}
 	})
 }
 

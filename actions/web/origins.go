@@ -44,10 +44,19 @@ type origin struct {
 	name string
 	turn chan struct{} // whoever puts something in fetches its robots.txt
 
-	// Guarded by origins.mu.
+	said said // guarded by origins.mu
+}
+
+// said is what an origin's robots.txt says, for a time.
+type said struct {
 	rules  robots
 	closed bool      // nothing may be asked
 	until  time.Time // when that is over; zero if nothing is known
+}
+
+func (s *said) allows(path string) (allowed, known bool) {
+	known = time.Until(s.until) > 0
+	return known && !s.closed && s.rules.allows(path), known
 }
 
 // of returns an origin, and remembers it.
@@ -73,7 +82,7 @@ func (o *origins) trim() {
 	for o.order.Len() > maxOrigins || o.bytes > maxOriginBytes && o.order.Len() > 1 {
 		last := o.order.Remove(o.order.Back()).(*origin)
 		delete(o.known, last.name)
-		o.bytes -= last.rules.size()
+		o.bytes -= last.said.rules.size()
 	}
 }
 
@@ -82,34 +91,40 @@ func (o *origins) learn(r *origin, rules robots, closed bool, age time.Duration)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if e := o.known[r.name]; e != nil && e.Value == r { // else it was forgotten
-		o.bytes += rules.size() - r.rules.size()
+		o.bytes += rules.size() - r.said.rules.size()
 	}
-	r.rules, r.closed, r.until = rules, closed, time.Now().Add(age)
+	r.said = said{rules, closed, time.Now().Add(age)}
 	o.trim()
 }
 
 // ask returns what an origin that is known says about a path.
 func (o *origins) ask(r *origin, path string) (allowed, known bool) {
 	o.mu.Lock()
-	rules, closed, known := r.rules, r.closed, time.Now().Before(r.until)
+	said := r.said
 	o.mu.Unlock()
-	return known && !closed && rules.allows(path), known
+	return said.allows(path)
 }
 
 // forbidden reports whether an address is known to be forbidden.
 func (o *origins) forbidden(to address) bool {
+	var said said
 	o.mu.Lock()
-	e := o.known[to.origin()]
-	o.mu.Unlock()
-	if e == nil {
-		return false
+	if e := o.known[to.origin()]; e != nil {
+		said = e.Value.(*origin).said
 	}
-	allowed, known := o.ask(e.Value.(*origin), to.path())
+	o.mu.Unlock()
+	allowed, known := said.allows(to.path())
 	return known && !allowed
 }
 
 // origin returns the scheme, host and port of an address.
-func (a address) origin() string { return a.url[:len(a.url)-len(a.path())] }
+func (a address) origin() string {
+	scheme := len("http://")
+	if secure(a.url) {
+		scheme = len("https://")
+	}
+	return a.url[:scheme+len(a.host)]
+}
 
 // obeyRobots returns an error if an origin's robots.txt does not let a run
 // ahead ask for an address. Whoever is first at an origin fetches the file, in

@@ -16,15 +16,19 @@ const (
 type robots []robotsRule
 
 type robotsRule struct {
-	start   string // of the pattern, without stars
-	second  byte   // of start, which tells most rules apart: all begin with a slash
 	pattern string
+	start   string // of the pattern, to the first star
+	second  byte   // of start, which tells most rules apart: all begin with a slash
+	starred bool   // there is one
+	rest    string // what follows it
+	toEnd   bool   // a dollar at the end was cut off
 	allow   bool
 }
 
 func newRobotsRule(value string, allow bool) robotsRule {
 	r := robotsRule{pattern: normalise(value), allow: allow}
-	r.start, _, _ = strings.Cut(strings.TrimSuffix(r.pattern, "$"), "*")
+	r.start, r.toEnd = strings.CutSuffix(r.pattern, "$")
+	r.start, r.rest, r.starred = strings.Cut(r.start, "*")
 	if len(r.start) > 1 {
 		r.second = r.start[1]
 	}
@@ -177,21 +181,17 @@ func (r robots) allows(path string) bool {
 // text, and a dollar at the end is the path's end.
 func (r *robotsRule) matches(path string) bool {
 	path, ok := strings.CutPrefix(path, r.start)
-	if !ok {
-		return false
-	}
-	pattern, toEnd := strings.CutSuffix(r.pattern, "$")
-	_, rest, starred := strings.Cut(pattern, "*")
+	rest, starred := r.rest, r.starred
 	for ok && starred {
 		var part string
 		part, rest, starred = strings.Cut(rest, "*")
-		if toEnd && !starred {
+		if r.toEnd && !starred {
 			return strings.HasSuffix(path, part)
 		}
 		// The earliest place leaves the most for what follows.
 		_, path, ok = strings.Cut(path, part)
 	}
-	return ok && (!toEnd || path == "")
+	return ok && (!r.toEnd || path == "")
 }
 
 // size is what the rules hold in memory.

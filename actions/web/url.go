@@ -151,10 +151,7 @@ func verify(ref string, a address) error {
 }
 
 // path returns the address's path and query.
-func (a address) path() string {
-	_, rest, _ := strings.Cut(a.url, "://")
-	return rest[len(a.host):]
-}
+func (a address) path() string { return a.url[len(a.origin()):] }
 
 // trim removes what browsers do not see in a reference: control characters
 // and spaces around it, tabs and line ends anywhere.
