@@ -26,11 +26,11 @@
 //
 // # What runs ahead
 //
-// A guess must be a link of a page that the session has seen, on the host and
-// port of one, not by http where that one came by https, and must not sound
-// like an action ("/logout", "?do=delete") or offer a download; see
-// [PolicyError]. So ports are those that the target itself went to.
-// Config.AheadHosts widens that and Config.AheadRefuse narrows it. The target
+// A guess must be a link of a page that the session has seen, on the host of
+// one, not by http where that one came by https, and must not sound like an
+// action ("/logout", "?do=delete") or offer a download; see [PolicyError]. Ports
+// are 80, 443 and those that the target itself went to. Config.AheadHosts and
+// Config.AheadTemplates widen that and Config.AheadRefuse narrows it. The target
 // may visit what it likes.
 //
 // Runs ahead obey the host's robots.txt (RFC 9309), which the first one at an
