@@ -54,6 +54,15 @@
 // Pages are a stranger's. Reading one takes time and memory in proportion to
 // its length, and its text is at most four times as long, and 64 KiB.
 //
+// # Charsets
+//
+// Pages are decoded as browsers decode them: by a byte order mark, the
+// Content-Type header, or a <meta>, in this order. Where none of them says, a page
+// that is UTF-8 throughout is UTF-8, even if a <meta> says windows-1252; else a
+// later <meta> counts, or an XML declaration, or it is windows-1252. No language is
+// guessed from bytes, so that a page in another legacy charset has to say so. What
+// does not decode becomes U+FFFD.
+//
 // # What this is not
 //
 // No scripts run, no forms are sent, and style sheets are not read: a link
