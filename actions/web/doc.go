@@ -52,7 +52,9 @@
 // # Hostile pages
 //
 // Pages are a stranger's. Reading one takes time and memory in proportion to
-// its length, and its text is at most four times as long, and 64 KiB.
+// its length, and its text is at most four times as long, and 64 KiB. A page with
+// more than 50,000 links, 4 MiB of their URLs, or a tag or text of 4 MiB is too
+// large. So whatever hosts answer, three visits at one time take less than 64 MiB.
 //
 // # Charsets
 //

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -39,7 +38,8 @@ type Config struct {
 	// sooner.
 	Timeout time.Duration
 
-	// MaxBytes bounds the body of a page, decompressed. Zero means 8 MiB.
+	// MaxBytes bounds the body of a page, decompressed, and its markup as UTF-8.
+	// Zero means 8 MiB.
 	MaxBytes int64
 
 	// MaxRedirects bounds the redirects of a visit. Zero means 10; a negative
@@ -219,7 +219,7 @@ func (f *Fetcher) hop(ctx context.Context, to address, life *lifetime, old *Page
 	if err != nil {
 		return nil, address{}, fmt.Errorf("web: %s: %w", to.url, err)
 	}
-	page, err := newPage(to, resp, body)
+	page, err := newPage(to, resp, body, f.cfg.MaxBytes)
 	return page, address{}, err
 }
 
@@ -310,32 +310,34 @@ func (f *Fetcher) ruleFor(from, to address) string {
 }
 
 // read returns the whole body or an error.
-func (f *Fetcher) read(resp *http.Response) ([]byte, error) {
+func (f *Fetcher) read(resp *http.Response) (string, error) {
 	limit := f.cfg.MaxBytes
 	if resp.ContentLength > limit {
-		return nil, tooLarge(limit)
+		return "", tooLarge(limit)
 	}
-	var body bytes.Buffer
-	body.Grow(int(max(resp.ContentLength, 0)) + bytes.MinRead)
-	n, err := body.ReadFrom(io.LimitReader(resp.Body, limit+1))
+	var body strings.Builder
+	body.Grow(int(max(resp.ContentLength, 0)))
+	n, err := io.Copy(&body, io.LimitReader(resp.Body, limit+1))
 	switch {
 	case n > limit:
-		return nil, tooLarge(limit)
+		return "", tooLarge(limit)
 	case err != nil:
-		return nil, fmt.Errorf("reading the page: %w", err)
+		return "", fmt.Errorf("reading the page: %w", err)
 	case resp.ContentLength >= 0 && n != resp.ContentLength:
-		return nil, fmt.Errorf("reading the page: %d bytes of %d: %w",
+		return "", fmt.Errorf("reading the page: %d bytes of %d: %w",
 			n, resp.ContentLength, io.ErrUnexpectedEOF)
+	case body.Cap()-body.Len() > body.Len()/8: // too much for what may be kept for long
+		return strings.Clone(body.String()), nil
 	}
-	return body.Bytes(), nil
+	return body.String(), nil
 }
 
 func tooLarge(limit int64) error {
 	return fmt.Errorf("%w: more than %d bytes (Config.MaxBytes)", ErrTooLarge, limit)
 }
 
-func newPage(at address, resp *http.Response, body []byte) (*Page, error) {
-	text, err := decode(body, resp.Header.Get("Content-Type"))
+func newPage(at address, resp *http.Response, body string, limit int64) (*Page, error) {
+	text, err := decode(body, resp.Header.Get("Content-Type"), limit)
 	if err != nil {
 		return nil, fmt.Errorf("web: %s: decoding the page: %w", at.url, err)
 	}
