@@ -1,9 +1,11 @@
 package web_test
 
 import (
+	"net/http"
 	neturl "net/url"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -145,5 +147,43 @@ func FuzzClick(f *testing.F) {
 		var args struct{ Label string }
 		require.NoError(t, a.Decode(&args))
 		assert.True(t, strings.EqualFold(p.Links()[0].Label, args.Label), "%q %q", label, clicked)
+	})
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, body := range []string{
+		"", "caf\xe9", "\xef\xbb\xbfx", "\xff\xfea", `<meta charset=gbk>` + "\xd6", `<?xml version="1.0" encoding="euc-kr"?>` + "\xc7", "<\x00?\x00x\x00",
+		strings.Repeat(" ", 1100) + `<meta charset=big5>` + "\xa4", "\x1b$B\xff", `<META http-equiv=x content="charset=utf-16">` + "\xff",
+	} {
+		f.Add(body, "text/html")
+		f.Add(body, "text/html; charset=iso-2022-jp")
+	}
+	const limit = 4 << 10
+	f.Fuzz(func(t *testing.T, body, kind string) {
+		text, err := web.Decode(body, kind, limit)
+		if err != nil {
+			require.ErrorIs(t, err, web.ErrTooLarge)
+			return
+		}
+		require.True(t, utf8.ValidString(text))
+		if len(text) > len(body) {
+			require.LessOrEqual(t, len(text), limit)
+		}
+	})
+}
+
+func FuzzRetryAfter(f *testing.F) {
+	for _, value := range []string{"", "0", "-1", "120", "99999999999999999999", " 5 ", "1.5", "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994", "Sun, 06 Nov 9999 08:49:37 GMT"} {
+		f.Add(value)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		pause := web.Pause(value)
+		require.GreaterOrEqual(t, pause, time.Second)
+		require.LessOrEqual(t, pause, 10*time.Minute)
+		if at, ok := web.Date(value); ok {
+			again, ok := web.Date(at.UTC().Format(http.TimeFormat))
+			require.True(t, ok, value)
+			require.True(t, at.Equal(again), value)
+		}
 	})
 }
