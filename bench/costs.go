@@ -63,9 +63,9 @@ func runLookup(ctx context.Context, args []string, stdout, _ io.Writer) error {
 
 const overheadUsage = `usage: go run ./bench overhead [flags]
 
-What a session without a predictor adds to an undeclared action; and a step with
-three instant guesses beside a bare skeleton of goroutines. bench/costs.md says
-what is measured, and how.
+What a session without a predictor adds to an undeclared action; a step with three
+instant guesses beside a bare skeleton of goroutines; and the verdicts of the web's
+policy. bench/costs.md says what is measured, and how.
 
 `
 

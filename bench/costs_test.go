@@ -40,6 +40,7 @@ func TestOverheadPrintsOneJSONObjectWithTheFieldsOfTheContract(t *testing.T) {
 	assert.ElementsMatch(t, []string{
 		"passthrough_ns", "step_ns", "step_allocs", "step_vs_skeleton",
 		"skeleton_ns", "skeleton_allocs", "direct_ns", "passthrough_allocs", "aa", "rounds",
+		"policy_ns", "policy_allocs", "page_policy_us", "policy_aa",
 	}, fieldsOf(printed(t, "overhead", "-rounds", "1")))
 }
 

@@ -74,7 +74,7 @@ func (p *pauses) busy(host string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	until, ok := p.until[host]
-	if ok && !time.Now().Before(until) {
+	if ok && time.Until(until) <= 0 {
 		delete(p.until, host)
 		ok = false
 	}

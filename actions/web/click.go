@@ -10,47 +10,33 @@ import (
 // maxChoices bounds what a LabelError lists.
 const maxChoices = 20
 
-// An index answers what is asked about a page's links once per action. It is
-// made once per page.
-type index struct {
-	labels   map[string]target          // by folded label
-	verdicts map[actions.Action]verdict // by action
-}
-
 // A target is where a label leads.
 type target struct {
 	action    actions.Action
 	ambiguous bool
 }
 
-func (p *Page) lookup() *index {
-	p.indexOnce.Do(func() {
-		p.index = index{
-			labels:   make(map[string]target, len(p.links)),
-			verdicts: make(map[actions.Action]verdict, len(p.links)),
-		}
+// targets returns where the page's labels lead, by folded label.
+func (p *Page) targets() map[string]target {
+	p.labelsOnce.Do(func() {
+		p.labels = make(map[string]target, len(p.links))
 		for i := range p.links {
-			p.index.add(&p.links[i], p.judge(&p.links[i]))
+			if l := &p.links[i]; l.choice() {
+				p.label(l)
+			}
 		}
 	})
-	return &p.index
+	return p.labels
 }
 
-func (x *index) add(l *Link, v verdict) {
-	// A link that may be followed outweighs one to the same page that may not.
-	if old, known := x.verdicts[l.Action]; !known || old.rule != "" {
-		x.verdicts[l.Action] = v
-	}
-	if !l.choice() {
-		return
-	}
+func (p *Page) label(l *Link) {
 	key := foldLabel(l.Label)
-	t, known := x.labels[key]
+	t, known := p.labels[key]
 	if !known {
 		t.action = l.Action
 	}
 	t.ambiguous = t.ambiguous || t.action != l.Action
-	x.labels[key] = t
+	p.labels[key] = t
 }
 
 // Click returns the visit that clicking a label on this page stands for. The
@@ -67,7 +53,7 @@ func (p *Page) Click(label string) (actions.Action, error) {
 	if label == "" {
 		return actions.Action{}, errNoLabel
 	}
-	t, ok := p.lookup().labels[foldLabel(label)]
+	t, ok := p.targets()[foldLabel(label)]
 	if !ok || t.ambiguous {
 		return actions.Action{}, p.labelError(label, ok)
 	}

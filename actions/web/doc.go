@@ -26,11 +26,11 @@
 //
 // # What runs ahead
 //
-// A guess must be a link of a page that the session has seen, on the host and
-// port of one, not by http where that one came by https, and must not sound
-// like an action ("/logout", "?do=delete") or offer a download; see
-// [PolicyError]. So ports are those that the target itself went to.
-// Config.AheadHosts widens that and Config.AheadRefuse narrows it. The target
+// A guess must be a link of a page that the session has seen, on the host of
+// one, not by http where that one came by https, and must not sound like an
+// action ("/logout", "?do=delete") or offer a download; see [PolicyError]. Ports
+// are 80, 443 and those that the target itself went to. Config.AheadHosts and
+// Config.AheadTemplates widen that and Config.AheadRefuse narrows it. The target
 // may visit what it likes.
 //
 // Runs ahead obey the host's robots.txt (RFC 9309), which the first one at an
@@ -62,7 +62,18 @@
 // # Hostile pages
 //
 // Pages are a stranger's. Reading one takes time and memory in proportion to
-// its length, and its text is at most four times as long, and 64 KiB.
+// its length, and its text is at most four times as long, and 64 KiB. A page with
+// more than 50,000 links, 4 MiB of their URLs, or a tag or text of 4 MiB is too
+// large. So whatever hosts answer, three visits at one time take less than 64 MiB.
+//
+// # Charsets
+//
+// Pages are decoded as browsers decode them: by a byte order mark, the
+// Content-Type header, or a <meta>, in this order. Where none of them says, a page
+// that is UTF-8 throughout is UTF-8, even if a <meta> says windows-1252; else a
+// later <meta> counts, or an XML declaration, or it is windows-1252. No language is
+// guessed from bytes, so that a page in another legacy charset has to say so. What
+// does not decode becomes U+FFFD.
 //
 // # What this is not
 //

@@ -166,7 +166,8 @@ func (e *LabelError) Error() string {
 type PolicyError struct {
 	// Rule is what forbids it, as one word for counters: "scheme" (not http
 	// or https, or no URL at all), "provenance" (no page of the session links
-	// to it), "host" (no page of the session is on its host and port),
+	// to it, and no template has it), "host" (no page of the session is on its
+	// host and port, or on its host if that port is 80 or 443),
 	// "downgrade" (only by https, and this is http),
 	// "action-like" (its words sound like doing rather than reading, or it
 	// may work only once), "download" (the link offers a file), "in view" (it

@@ -104,6 +104,25 @@ func ExampleFetcher_Environment() {
 	// web: "/admin" may not run ahead: rule "provenance": no page that the session remembers links to it
 }
 
+func ExampleNewTemplate() {
+	chapters, err := web.NewTemplate("https://docs.example.org/guide/{chapter}", "install", "first steps")
+	if err != nil {
+		panic(err)
+	}
+	f := web.New(web.Config{AheadTemplates: []web.Template{chapters}})
+	defer f.Close()
+	for _, url := range []string{"https://docs.example.org/guide/first%20steps", "https://docs.example.org/guide/secrets"} {
+		guess, err := web.Visit(url)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(f.Environment().Policy(actions.State[*web.Page]{}, guess))
+	}
+	// Output:
+	// <nil>
+	// web: "https://docs.example.org/guide/secrets" may not run ahead: rule "provenance": no page that the session remembers links to it
+}
+
 func ExamplePage_Click() {
 	page, err := web.Parse("https://example.org/", `<a href="/a">More</a> <a href="/b">More</a> <a href="/c">Calls</a>`)
 	if err != nil {

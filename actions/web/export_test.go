@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/netip"
 	"strings"
+
+	"github.com/speccache/speccache-go/actions"
 )
 
 // Resolve returns the canonical URL of a reference on a page, with the short
@@ -29,6 +31,15 @@ func IsPlain(ref string) bool {
 	page, _, _ := strings.Cut(ref, "#")
 	host, path := cutOrigin(page)
 	return plain(page) || plainHost(host) && plain(path)
+}
+
+// Host returns the host that a visit asks, and the same without any short cut.
+func Host(a actions.Action) (quick, slow string) {
+	to, err := canonicalise(trim(urlOf(a)), nil)
+	if err != nil {
+		return hostOf(a), ""
+	}
+	return hostOf(a), to.host
 }
 
 // ActionLike exports the policy's rule for words.

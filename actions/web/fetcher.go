@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -47,7 +46,8 @@ type Config struct {
 	// sooner.
 	Timeout time.Duration
 
-	// MaxBytes bounds the body of a page, decompressed. Zero means 8 MiB.
+	// MaxBytes bounds the body of a page, decompressed, and its markup as UTF-8.
+	// Zero means 8 MiB.
 	MaxBytes int64
 
 	// MaxRedirects bounds the redirects of a visit. Zero means 10; a negative
@@ -69,9 +69,15 @@ type Config struct {
 	// AheadHosts are hosts that runs ahead may ask although no page of the
 	// session is there: "docs.example.org" for its ports 80 and 443,
 	// "docs.example.org:8443" for another one, each exactly as in canonical
-	// URLs. Redirects of runs ahead may lead there too. Nil: only hosts and
-	// ports that the session is on, where the target itself went.
+	// URLs. Redirects of runs ahead may lead there too. Nil: only hosts that the
+	// session is on, at ports 80 and 443 and those where the target itself went.
 	AheadHosts []string
+
+	// AheadTemplates are URLs that runs ahead may ask for although no page of the
+	// session links to them, each with what may fill it: see [NewTemplate]. The
+	// other rules hold for them too, but that their hosts need no listing. Nil:
+	// only links.
+	AheadTemplates []Template
 
 	// AheadRefuse returns the rule, as one word for counters, by which a
 	// canonical URL is not asked for ahead, or "". It comes after the rules of
@@ -86,14 +92,15 @@ type Config struct {
 type Fetcher struct {
 	cfg     Config
 	pools   pools
-	hosts   map[string]bool // Config.AheadHosts
+	hosts   map[string]bool            // Config.AheadHosts
+	listed  map[actions.Action]verdict // Config.AheadTemplates
 	origins origins
 	pauses  pauses
 }
 
 // New returns a Fetcher.
 func New(cfg Config) *Fetcher {
-	f := &Fetcher{cfg: cfg, pools: pools{guard: cfg.Guard}, hosts: map[string]bool{}}
+	f := &Fetcher{cfg: cfg, pools: pools{guard: cfg.Guard}, hosts: map[string]bool{}, listed: listed(cfg.AheadTemplates)}
 	for _, host := range cfg.AheadHosts {
 		f.hosts[host] = true
 	}
@@ -214,7 +221,7 @@ func (f *Fetcher) hop(ctx context.Context, v *visitor, to address, life *lifetim
 	if err != nil {
 		return nil, address{}, fmt.Errorf("web: %s: %w", to.url, err)
 	}
-	page, err := newPage(to, resp, body)
+	page, err := newPage(to, resp, body, f.cfg.MaxBytes)
 	return page, address{}, err
 }
 
@@ -300,41 +307,43 @@ func (f *Fetcher) redirect(ctx context.Context, from address, location string) (
 // "".
 func (f *Fetcher) ruleFor(from, to address) string {
 	switch {
-	case to.host != from.host && !f.hosts[to.host]:
+	case !reaches(from.host, to.host) && !f.hosts[to.host]:
 		return "host"
-	case downgrade(from.url, secure(to.url)):
+	case downgrade(from.url, to.url):
 		return "downgrade"
 	}
 	return f.refusal(to.url)
 }
 
 // read returns the whole body or an error.
-func (f *Fetcher) read(resp *http.Response) ([]byte, error) {
+func (f *Fetcher) read(resp *http.Response) (string, error) {
 	limit := f.cfg.MaxBytes
 	if resp.ContentLength > limit {
-		return nil, tooLarge(limit)
+		return "", tooLarge(limit)
 	}
-	var body bytes.Buffer
-	body.Grow(int(max(resp.ContentLength, 0)) + bytes.MinRead)
-	n, err := body.ReadFrom(io.LimitReader(resp.Body, limit+1))
+	var body strings.Builder
+	body.Grow(int(max(resp.ContentLength, 0)))
+	n, err := io.Copy(&body, io.LimitReader(resp.Body, limit+1))
 	switch {
 	case n > limit:
-		return nil, tooLarge(limit)
+		return "", tooLarge(limit)
 	case err != nil:
-		return nil, fmt.Errorf("reading the page: %w", err)
+		return "", fmt.Errorf("reading the page: %w", err)
 	case resp.ContentLength >= 0 && n != resp.ContentLength:
-		return nil, fmt.Errorf("reading the page: %d bytes of %d: %w",
+		return "", fmt.Errorf("reading the page: %d bytes of %d: %w",
 			n, resp.ContentLength, io.ErrUnexpectedEOF)
+	case body.Cap()-body.Len() > body.Len()/8: // too much for what may be kept for long
+		return strings.Clone(body.String()), nil
 	}
-	return body.Bytes(), nil
+	return body.String(), nil
 }
 
 func tooLarge(limit int64) error {
 	return fmt.Errorf("%w: more than %d bytes (Config.MaxBytes)", ErrTooLarge, limit)
 }
 
-func newPage(at address, resp *http.Response, body []byte) (*Page, error) {
-	text, err := decode(body, resp.Header.Get("Content-Type"))
+func newPage(at address, resp *http.Response, body string, limit int64) (*Page, error) {
+	text, err := decode(body, resp.Header.Get("Content-Type"), limit)
 	if err != nil {
 		return nil, fmt.Errorf("web: %s: decoding the page: %w", at.url, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	neturl "net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -391,6 +392,27 @@ func TestARunAheadDoesNotFollowARedirectOutOfHTTPS(t *testing.T) {
 	require.NoError(t, err)
 	_, err = f.Do(t.Context(), visit(t, "https://site.example/down")) // the target may
 	require.NoError(t, err)
+}
+
+func TestARedirectLeadsARunAheadToTheWebsOwnPortsAndToNoOther(t *testing.T) {
+	f := web.New(web.Config{IgnoreRobots: true, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		if to := r.URL.Query().Get("to"); to != "" {
+			return answer(r, http.StatusFound, http.Header{"Location": {to}}), nil
+		}
+		return answer(r, http.StatusOK, nil), nil
+	})})
+	ahead := actions.WithCall(t.Context(), actions.Call{Ahead: true})
+	for to, rule := range map[string]string{
+		"http://site.example/": "", "https://site.example/": "", "http://site.example:8080/": "",
+		"http://site.example:8443/": "host", "http://other.example/": "host",
+	} {
+		_, err := f.Do(ahead, visit(t, "http://site.example:8080/?to="+neturl.QueryEscape(to)))
+		e, refused := errors.AsType[*web.PolicyError](err)
+		if !assert.Equal(t, rule != "", refused, "%s: %v", to, err) || !refused {
+			continue
+		}
+		assert.Equal(t, rule, e.Rule, to)
+	}
 }
 
 func answer(r *http.Request, code int, h http.Header) *http.Response {

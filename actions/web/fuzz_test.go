@@ -1,12 +1,15 @@
 package web_test
 
 import (
+	"net/http"
 	neturl "net/url"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/speccache/speccache-go/actions"
 	"github.com/speccache/speccache-go/actions/web"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -94,6 +97,27 @@ func FuzzVisit(f *testing.F) {
 	})
 }
 
+// FuzzHost asserts that the host that a visit is counted under is the one that
+// it asks.
+func FuzzHost(f *testing.F) {
+	for _, url := range []string{
+		"https://site.example/", "http://site.example:8080/a", "https://site.example:443/", "http://127.0.0.1:08/", "http://0x7f.1/",
+		"http://1.2.3.4/", "http://1.2.3.4:65536/", "http://[::1]:8080/", "https://xn--/", "http://a.example:+8/", `http://h\u0061.example/`,
+		"http://h.example:8/\t/", "http://h.example:\t8/", "http://a.b/#@c.d/", "https://SITE.example/", "http:///h.example/", "https://a.example\\b/",
+	} {
+		f.Add(url)
+	}
+	f.Fuzz(func(t *testing.T, url string) {
+		a, err := actions.New("visit", map[string]string{"url": url})
+		if err != nil {
+			return
+		}
+		if quick, slow := web.Host(a); slow != "" {
+			require.Equal(t, slow, quick)
+		}
+	})
+}
+
 func FuzzResolve(f *testing.F) {
 	for _, ref := range []string{"/a", "/a/../b", "//h/x", "/%2e/", "/a?b=c#d", "https://site.example/x", "https://site.example", `/\h`, "/'?'"} {
 		f.Add("https://site.example/dir/page", "", ref)
@@ -123,5 +147,43 @@ func FuzzClick(f *testing.F) {
 		var args struct{ Label string }
 		require.NoError(t, a.Decode(&args))
 		assert.True(t, strings.EqualFold(p.Links()[0].Label, args.Label), "%q %q", label, clicked)
+	})
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, body := range []string{
+		"", "caf\xe9", "\xef\xbb\xbfx", "\xff\xfea", `<meta charset=gbk>` + "\xd6", `<?xml version="1.0" encoding="euc-kr"?>` + "\xc7", "<\x00?\x00x\x00",
+		strings.Repeat(" ", 1100) + `<meta charset=big5>` + "\xa4", "\x1b$B\xff", `<META http-equiv=x content="charset=utf-16">` + "\xff",
+	} {
+		f.Add(body, "text/html")
+		f.Add(body, "text/html; charset=iso-2022-jp")
+	}
+	const limit = 4 << 10
+	f.Fuzz(func(t *testing.T, body, kind string) {
+		text, err := web.Decode(body, kind, limit)
+		if err != nil {
+			require.ErrorIs(t, err, web.ErrTooLarge)
+			return
+		}
+		require.True(t, utf8.ValidString(text))
+		if len(text) > len(body) {
+			require.LessOrEqual(t, len(text), limit)
+		}
+	})
+}
+
+func FuzzRetryAfter(f *testing.F) {
+	for _, value := range []string{"", "0", "-1", "120", "99999999999999999999", " 5 ", "1.5", "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994", "Sun, 06 Nov 9999 08:49:37 GMT"} {
+		f.Add(value)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		pause := web.Pause(value)
+		require.GreaterOrEqual(t, pause, time.Second)
+		require.LessOrEqual(t, pause, 10*time.Minute)
+		if at, ok := web.Date(value); ok {
+			again, ok := web.Date(at.UTC().Format(http.TimeFormat))
+			require.True(t, ok, value)
+			require.True(t, at.Equal(again), value)
+		}
 	})
 }

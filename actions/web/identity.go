@@ -119,7 +119,7 @@ func (v *visitor) sign(req *http.Request, to address) {
 
 // follow takes account of where a redirect leads.
 func (v *visitor) follow(from, to address) {
-	v.bare = v.bare || downgrade(from.url, secure(to.url))
+	v.bare = v.bare || downgrade(from.url, to.url)
 }
 
 // judged returns an answer as its lifetime is to be judged by. The identity's own

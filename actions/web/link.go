@@ -34,41 +34,53 @@ func (l *Link) choice() bool { return l.Label != "" && !l.inPage }
 type linker struct {
 	page string
 	*resolver
-	seen  map[string]Link // by href
-	bytes int             // of the URLs in seen
+	links []Link
+	seen  map[string]int // by href: the first of links that has it, or noLink
+	bytes int            // of the URLs of those
 }
+
+const noLink = -1
 
 // Limits on the links of a page. Short references against a long base would
 // otherwise cost a thousand times the page's own size.
 const (
-	maxLinks     = 1 << 17
-	maxLinkBytes = 32 << 20 // of their URLs
+	maxLinks     = 50_000
+	maxLinkBytes = 4 << 20 // of their URLs
 )
 
-// link returns false for what leads to no page: mailto:, javascript: and the
-// like, and URLs that nobody should follow.
-func (k *linker) link(a anchor) (Link, bool) {
-	l, ok := k.seen[a.href]
-	if !ok {
-		l = k.make(a.href)
-		k.seen[a.href] = l
+// add makes a link of an anchor. What leads to no page makes none: mailto:,
+// javascript: and the like, and URLs that nobody should follow.
+func (k *linker) add(a anchor) {
+	first, ok := k.seen[a.href]
+	if ok && first == noLink {
+		return
+	}
+	var l Link
+	if ok {
+		l = k.links[first]
+	} else if l, ok = k.make(a.href); !ok {
+		k.seen[a.href] = noLink
+		return
+	} else {
+		k.seen[a.href] = len(k.links)
 		k.bytes += len(l.URL)
 	}
 	l.Label, l.download = a.label, a.download
-	return l, l.URL != ""
+	k.links = append(k.links, l)
 }
 
-func (k *linker) make(href string) Link {
+func (k *linker) make(href string) (l Link, ok bool) {
 	to, fragment, err := k.resolve(href)
 	if err != nil {
-		return Link{}
+		return Link{}, false
 	}
-	return Link{
-		URL:    to.url,
-		Action: visit(to.url),
-		host:   to.host,
-		inPage: fragment && to.url == k.page,
+	l = Link{URL: to.url, Action: visit(to.url), inPage: fragment && to.url == k.page}
+	if url := bareURL(l.Action); url != "" {
+		l.URL = url // they share memory
 	}
+	origin := address{l.URL, to.host}.origin()
+	l.host = origin[len(origin)-len(to.host):]
+	return l, true
 }
 
 // visit makes the action for a canonical URL, which is printable ASCII: there

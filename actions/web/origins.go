@@ -61,10 +61,19 @@ type origin struct {
 	site site
 	turn chan struct{} // whoever puts something in fetches its robots.txt
 
-	// Guarded by origins.mu.
+	said said // guarded by origins.mu
+}
+
+// said is what an origin's robots.txt says, for a time.
+type said struct {
 	rules  robots
 	closed bool      // nothing may be asked
 	until  time.Time // when that is over; zero if nothing is known
+}
+
+func (s *said) allows(path string) (allowed, known bool) {
+	known = time.Until(s.until) > 0
+	return known && !s.closed && s.rules.allows(path), known
 }
 
 // of returns an origin, and remembers it.
@@ -78,6 +87,7 @@ func (o *origins) of(at site) *origin {
 	if o.known == nil {
 		o.known = map[site]*list.Element{}
 	}
+	at.origin = strings.Clone(at.origin) // it may be part of a long URL
 	r := &origin{site: at, turn: make(chan struct{}, 1)}
 	o.known[at] = o.order.PushFront(r)
 	o.trim()
@@ -89,7 +99,7 @@ func (o *origins) trim() {
 	for o.order.Len() > maxOrigins || o.bytes > maxOriginBytes && o.order.Len() > 1 {
 		last := o.order.Remove(o.order.Back()).(*origin)
 		delete(o.known, last.site)
-		o.bytes -= last.rules.size()
+		o.bytes -= last.said.rules.size()
 	}
 }
 
@@ -98,36 +108,39 @@ func (o *origins) learn(r *origin, rules robots, closed bool, age time.Duration)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if e := o.known[r.site]; e != nil && e.Value == r { // else it was forgotten
-		o.bytes += rules.size() - r.rules.size()
+		o.bytes += rules.size() - r.said.rules.size()
 	}
-	r.rules, r.closed, r.until = rules, closed, time.Now().Add(age)
+	r.said = said{rules, closed, time.Now().Add(age)}
 	o.trim()
 }
 
 // ask returns what an origin that is known says about a path.
 func (o *origins) ask(r *origin, path string) (allowed, known bool) {
 	o.mu.Lock()
-	rules, closed, known := r.rules, r.closed, time.Now().Before(r.until)
+	said := r.said
 	o.mu.Unlock()
-	return known && !closed && rules.allows(path), known
+	return said.allows(path)
 }
 
 // forbidden reports whether a path is known to be forbidden.
 func (o *origins) forbidden(at site, path string) bool {
+	var said said
 	o.mu.Lock()
-	e := o.known[at]
-	o.mu.Unlock()
-	if e == nil {
-		return false
+	if e := o.known[at]; e != nil {
+		said = e.Value.(*origin).said
 	}
-	allowed, known := o.ask(e.Value.(*origin), path)
+	o.mu.Unlock()
+	allowed, known := said.allows(path)
 	return known && !allowed
 }
 
 // origin returns the scheme, host and port of an address.
 func (a address) origin() string {
-	scheme, _, _ := strings.Cut(a.url, "://")
-	return scheme + "://" + a.host
+	scheme := len("http://")
+	if secure(a.url) {
+		scheme = len("https://")
+	}
+	return a.url[:scheme+len(a.host)]
 }
 
 // obeyRobots returns an error if an origin's robots.txt does not let a run
@@ -210,7 +223,7 @@ func (f *Fetcher) readRobots(ctx context.Context, via http.RoundTripper, origin 
 			return text, code, err
 		case hops == robotsRedirects:
 			return "", http.StatusNotFound, nil // RFC 9309, section 2.3.1.2
-		case bareHost(next.host) != bareHost(to.host) || downgrade(to.url, secure(next.url)):
+		case bareHost(next.host) != bareHost(to.host) || downgrade(to.url, next.url):
 			return "", 0, fmt.Errorf("web: %s: redirect to %s", to.url, next.url)
 		}
 		to = next

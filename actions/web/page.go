@@ -28,12 +28,14 @@ type Page struct {
 	refs  *resolver
 
 	// What only some readers want is made when the first one asks.
-	textOnce  sync.Once
-	markdown  string
-	viewOnce  sync.Once
-	view      actions.View
-	indexOnce sync.Once
-	index     index
+	textOnce     sync.Once
+	markdown     string
+	viewOnce     sync.Once
+	view         actions.View
+	labelsOnce   sync.Once
+	labels       map[string]target
+	verdictsOnce sync.Once
+	verdicts     map[actions.Action]verdict
 }
 
 // Parse makes the page that a visit to url would observe if the host answered
@@ -61,24 +63,25 @@ func Parse(url, html string) (*Page, error) {
 
 // scan reads title and links, which every session needs.
 func (p *Page) scan() error {
-	s := scanHTML(p.html)
+	s, err := scanHTML(p.html)
+	if err != nil {
+		return fmt.Errorf("web: %s: %w", p.url, err)
+	}
+	if len(s.links) > maxLinks {
+		return fmt.Errorf("web: %s: %w: it has more than %d links", p.url, ErrTooLarge, maxLinks)
+	}
 	r, err := newResolver(p.url, s.base)
 	if err != nil {
 		return err
 	}
 	p.title, p.refs = s.title, r
-	k := linker{page: p.url, resolver: r, seen: make(map[string]Link, len(s.links))}
+	k := linker{page: p.url, resolver: r, links: make([]Link, 0, len(s.links)), seen: map[string]int{}}
 	for _, a := range s.links {
-		if l, ok := k.link(a); ok {
-			p.links = append(p.links, l)
-		}
-		switch {
-		case k.bytes > maxLinkBytes:
+		if k.add(a); k.bytes > maxLinkBytes {
 			return fmt.Errorf("web: %s: %w: its links take more than %d bytes", p.url, ErrTooLarge, maxLinkBytes)
-		case len(p.links) > maxLinks:
-			return fmt.Errorf("web: %s: %w: it has more than %d links", p.url, ErrTooLarge, maxLinks)
 		}
 	}
+	p.links = k.links
 	p.urls = k.bytes
 	p.text = s.maxText(p.html, p.links)
 	return nil
@@ -171,8 +174,8 @@ func (p *Page) View() actions.View {
 }
 
 func (p *Page) choices() []actions.Choice {
-	choices := make([]actions.Choice, 0, len(p.links))
-	seen := make(map[actions.Choice]bool, len(p.links))
+	var choices []actions.Choice
+	seen := map[actions.Choice]bool{}
 	for i := range p.links {
 		l := &p.links[i]
 		c := actions.Choice{Label: l.Label, Action: l.Action}
@@ -191,7 +194,7 @@ func (p *Page) Size() int {
 		return 0
 	}
 	const page, link = 2 << 10, 400 // structs, slices, and two maps
-	size := page + len(p.html) + p.text + 2*p.urls
+	size := page + len(p.html) + p.text + p.urls
 	for i := range p.links {
 		size += link + 2*len(p.links[i].Label)
 	}

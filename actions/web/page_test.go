@@ -208,7 +208,7 @@ func TestAPageIsReadByManyAtOnce(t *testing.T) {
 func TestAHostilePageCostsBoundedTime(t *testing.T) {
 	at := strings.Repeat("@", 8000)
 	for name, html := range map[string]string{
-		"links":        many(100_000/slowdown, `<a href="/p/%d">label %d</a>`),
+		"links":        many(50_000/slowdown, `<a href="/p/%d">label %d</a>`),
 		"odd links":    many(20_000/slowdown, `<a href="x^/%d">label %d</a>`),
 		"users":        many(200/slowdown, `<a href="http://%d`+at+`/%d">x</a>`),
 		"hidden users": many(200/slowdown, `<a href="http:%d/@`+at+`/%d">x</a>`),
@@ -251,24 +251,24 @@ func many(n int, format string) string {
 func TestALongBaseDoesNotMultiplyThePage(t *testing.T) {
 	base := `<base href="/` + strings.Repeat("b", 8000) + `/">`
 	start := time.Now()
-	_, err := web.Parse(home, base+many(100_000, `<a href=%d>x%d</a>`))
+	_, err := web.Parse(home, base+many(50_000, `<a href=%d>x%d</a>`))
 	assert.ErrorIs(t, err, web.ErrTooLarge)
 	assert.Less(t, time.Since(start), 20*time.Second)
-	p := parse(t, home, base+many(1000, `<a href=%d>x%d</a>`))
-	assert.Greater(t, p.Size(), 8<<20)
+	p := parse(t, home, base+many(500, `<a href=%d>x%d</a>`))
+	assert.Greater(t, p.Size(), 4<<20)
 	assert.Less(t, len(p.Markdown()), 64<<10+5*len(p.HTML()))
-	assert.Contains(t, p.Markdown(), "x999")
+	assert.Contains(t, p.Markdown(), "x499")
 	p = parse(t, home, base+strings.Repeat(`<a href=a>x</a>`, 10_000)) // the same one
 	assert.Less(t, p.Size(), 6<<20, "what links share is counted once")
 	assert.Less(t, len(p.Markdown()), 64<<10+5*len(p.HTML()))
 }
 
 func TestAPageOfTooManyLinksIsTooLarge(t *testing.T) {
-	_, err := web.Parse(home, strings.Repeat(`<a href=/>a</a>`, 1<<17))
+	_, err := web.Parse(home, strings.Repeat(`<a href=/>a</a>`, 50_000))
 	assert.NoError(t, err)
-	_, err = web.Parse(home, strings.Repeat(`<a href=/>a</a>`, 1<<17+1))
+	_, err = web.Parse(home, strings.Repeat(`<a href=/>a</a>`, 50_000+1))
 	assert.ErrorIs(t, err, web.ErrTooLarge)
-	assert.ErrorContains(t, err, "131072 links")
+	assert.ErrorContains(t, err, "50000 links")
 }
 
 func TestAPageIsChargedForAllThatIsMadeOfIt(t *testing.T) {

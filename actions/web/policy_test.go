@@ -138,3 +138,55 @@ func TestAURLThatSoundsLikeDoingIsAction(t *testing.T) {
 	}
 	assert.False(t, web.ActionLike("https://pay.example/"), "hosts are no actions")
 }
+
+func TestAVerdictOnAGuessThatMayRunAheadAllocatesNothing(t *testing.T) {
+	s := stateOf(parse(t, "https://site.example/1", many(50, `<a href="/p/%d?x=%d">%d</a>`)), parse(t, home, many(50, `<a href="/q/%d?x=%d">%d</a>`)), nil)
+	env := environment()
+	for _, url := range []string{"https://site.example/q/7?x=7", "https://site.example/p/7?x=7"} {
+		guess := visit(t, url)
+		require.NoError(t, env.Policy(s, guess))
+		assert.Zero(t, testing.AllocsPerRun(100, func() { _ = env.Policy(s, guess) }), url)
+	}
+	for _, url := range []string{home, "http://127.0.0.1:8080/x?y=%20"} {
+		guess := visit(t, url)
+		assert.Zero(t, testing.AllocsPerRun(100, func() { _ = env.Host(guess) }), url)
+	}
+}
+
+func TestAPortIsAskedAheadIfItIsTheWebsOwnOrTheTargetItselfWentThere(t *testing.T) {
+	links := `<a href="http://site.example/a">1</a><a href="http://site.example:8080/a">2</a><a href="http://site.example:8443/a">3</a>
+		<a href="https://site.example/a">4</a><a href="http://sub.site.example/a">5</a>`
+	at := func(url string) *web.Page { return parse(t, url, links) }
+	for _, c := range []struct {
+		s         actions.State[*web.Page]
+		url, rule string
+	}{
+		{stateOf(at("http://site.example/")), "http://site.example/a", ""},
+		{stateOf(at("http://site.example/")), "https://site.example/a", ""},
+		{stateOf(at("http://site.example/")), "http://site.example:8080/a", "host"},
+		{stateOf(at("http://site.example:8080/")), "http://site.example:8080/a", ""},
+		{stateOf(at("http://site.example:8080/")), "http://site.example/a", ""},
+		{stateOf(at("http://site.example:8080/")), "https://site.example/a", ""},
+		{stateOf(at("http://site.example:8080/")), "http://site.example:8443/a", "host"},
+		{stateOf(at("http://site.example:8443/"), at("http://site.example:8080/")), "http://site.example:8443/a", ""},
+		{stateOf(at("https://site.example:8443/")), "http://site.example/a", "downgrade"},
+		{stateOf(at("http://site.example:8080/")), "http://sub.site.example/a", "host"},
+	} {
+		err := environment().Policy(c.s, visit(t, c.url))
+		if c.rule == "" {
+			assert.NoError(t, err, c.url)
+			continue
+		}
+		var e *web.PolicyError
+		if assert.ErrorAs(t, err, &e, c.url) {
+			assert.Equal(t, c.rule, e.Rule, c.url)
+		}
+	}
+}
+
+func TestThePageInViewIsNotFetchedAgainWhateverPageLinksToIt(t *testing.T) {
+	older, view := parse(t, "https://site.example/older", `<a href="`+home+`">Home</a>`), parse(t, home, "no links")
+	var e *web.PolicyError
+	require.ErrorAs(t, environment().Policy(stateOf(older, view), visit(t, home)), &e)
+	assert.Equal(t, "in view", e.Rule)
+}

@@ -17,7 +17,22 @@ type robots []robotsRule
 
 type robotsRule struct {
 	pattern string
+	start   string // of the pattern, to the first star
+	second  byte   // of start, which tells most rules apart: all begin with a slash
+	starred bool   // there is one
+	rest    string // what follows it
+	toEnd   bool   // a dollar at the end was cut off
 	allow   bool
+}
+
+func newRobotsRule(value string, allow bool) robotsRule {
+	r := robotsRule{pattern: normalise(value), allow: allow}
+	r.start, r.toEnd = strings.CutSuffix(r.pattern, "$")
+	r.start, r.rest, r.starred = strings.Cut(r.start, "*")
+	if len(r.start) > 1 {
+		r.second = r.start[1]
+	}
+	return r
 }
 
 // parseRobots reads what a robots.txt says to a product by RFC 9309: the groups
@@ -41,7 +56,7 @@ func parseRobots(text, product string) robots {
 			if value == "" {
 				continue
 			}
-			r := robotsRule{normalise(value), key == "allow"}
+			r := newRobotsRule(value, key == "allow")
 			if mine {
 				own = append(own, r)
 			}
@@ -125,6 +140,9 @@ const hexDigits = "0123456789ABCDEF"
 
 // capitalise writes the digits of escapes as capitals: they are the same.
 func capitalise(s string) string {
+	if strings.IndexByte(s, '%') < 0 {
+		return s
+	}
 	b := []byte(s)
 	for i := 0; i+2 < len(b); i++ {
 		if b[i] == '%' && isHex(b[i+1]) && isHex(b[i+2]) {
@@ -144,7 +162,14 @@ func (r robots) allows(path string) bool {
 		return false
 	}
 	path = capitalise(path)
+	second := byte(0)
+	if len(path) > 1 {
+		second = path[1]
+	}
 	for i := range r {
+		if s := r[i].second; s != 0 && s != second {
+			continue
+		}
 		if r[i].matches(path) {
 			return r[i].allow
 		}
@@ -155,26 +180,25 @@ func (r robots) allows(path string) bool {
 // matches reports whether a path begins as the pattern says. A star is any
 // text, and a dollar at the end is the path's end.
 func (r *robotsRule) matches(path string) bool {
-	pattern, toEnd := strings.CutSuffix(r.pattern, "$")
-	first, rest, starred := strings.Cut(pattern, "*")
-	path, ok := strings.CutPrefix(path, first)
+	path, ok := strings.CutPrefix(path, r.start)
+	rest, starred := r.rest, r.starred
 	for ok && starred {
 		var part string
 		part, rest, starred = strings.Cut(rest, "*")
-		if toEnd && !starred {
+		if r.toEnd && !starred {
 			return strings.HasSuffix(path, part)
 		}
 		// The earliest place leaves the most for what follows.
 		_, path, ok = strings.Cut(path, part)
 	}
-	return ok && (!toEnd || path == "")
+	return ok && (!r.toEnd || path == "")
 }
 
 // size is what the rules hold in memory.
 func (r robots) size() int {
 	n := 0
 	for i := range r {
-		n += len(r[i].pattern) + 48
+		n += len(r[i].pattern) + 72
 	}
 	return n
 }

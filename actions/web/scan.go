@@ -1,11 +1,17 @@
 package web
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 )
+
+// maxToken bounds a tag, a text, or a script, in bytes. With one more, the
+// tokenizer would double its buffer.
+const maxToken = 4<<20 - 1
 
 // A scan is what a page needs before anybody reads it. It is taken from the
 // stream of tokens, at a third of what building the tree would cost.
@@ -25,15 +31,22 @@ type anchor struct {
 	download bool
 }
 
-// scanHTML reads a page's markup once. Links in comments, scripts and
-// templates are none.
-func scanHTML(doc string) scan {
+// scanHTML reads a page's markup once, or to one link more than there may be.
+// Links in comments, scripts and templates are none.
+//
+// The error says that a tag or text is too long: the tokenizer would need thrice
+// as much memory for it.
+func scanHTML(doc string) (scan, error) {
 	s := scanner{z: html.NewTokenizer(strings.NewReader(doc))}
-	for {
+	s.z.SetMaxBuf(maxToken)
+	for len(s.out.links) <= maxLinks {
 		switch t := s.z.Next(); t {
 		case html.ErrorToken:
+			if errors.Is(s.z.Err(), html.ErrBufferExceeded) {
+				return s.out, fmt.Errorf("%w: a tag or text in it takes more than %d bytes", ErrTooLarge, maxToken)
+			}
 			s.endLink()
-			return s.out
+			return s.out, nil
 		case html.TextToken:
 			s.readText()
 		case html.StartTagToken, html.SelfClosingTagToken:
@@ -42,6 +55,7 @@ func scanHTML(doc string) scan {
 			s.endTag()
 		}
 	}
+	return s.out, nil
 }
 
 type scanner struct {

@@ -1,7 +1,9 @@
 package web
 
 import (
+	"net/netip"
 	neturl "net/url"
+	"strconv"
 	"strings"
 
 	whatwg "github.com/nlnwa/whatwg-url/url"
@@ -25,6 +27,9 @@ type address struct {
 
 // absolute makes the address of a URL that stands alone.
 func absolute(raw string) (address, error) {
+	if host, path := cutOrigin(raw); plainHost(host) && plain(path) {
+		return address{raw, host}, nil
+	}
 	return canonicalise(trim(raw), nil)
 }
 
@@ -166,10 +171,7 @@ func stable(host string) bool {
 }
 
 // path returns the address's path and query.
-func (a address) path() string {
-	_, rest, _ := strings.Cut(a.url, "://")
-	return rest[len(a.host):]
-}
+func (a address) path() string { return a.url[len(a.origin()):] }
 
 // trim removes what browsers do not see in a reference: control characters
 // and spaces around it, tabs and line ends anywhere.
@@ -263,6 +265,27 @@ func plainHost(host string) bool {
 		}
 	}
 	return start > 0 && letters
+}
+
+// canonicalHost reports whether a host, perhaps with a port, is certain to be as
+// canonical URLs have it.
+func canonicalHost(host string) bool {
+	name, port, ok := strings.Cut(host, ":")
+	if ok && !plainPort(port) {
+		return false
+	}
+	if plainHost(name) {
+		return true
+	}
+	addr, err := netip.ParseAddr(name)
+	return err == nil && addr.Is4() // which is written in one way only
+}
+
+// plainPort reports whether a port is a number as canonical URLs write it, and
+// no scheme's own.
+func plainPort(port string) bool {
+	n, err := strconv.ParseUint(port, 10, 16)
+	return err == nil && port[0] > '0' && port[0] <= '9' && n != 80 && n != 443
 }
 
 // plain reports whether a reference is a path from the root, perhaps with a

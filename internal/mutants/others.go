@@ -34,22 +34,22 @@ var otherMutants = []mutant{
 	},
 	{
 		name: "a URL that no page shows runs ahead", file: "actions/web/policy.go",
-		edits: []edit{{"case best.rule == \"provenance\":\n", "case best.rule == \"provenance\":\n\t\tbest.rule = \"\"\n"}},
+		edits: []edit{{"v.rule = \"provenance\"", "v.to, _ = addressOf(guess)"}},
 		tests: "AGuessIsALink",
 	},
 	{
 		name: "a link to another host runs ahead", file: "actions/web/policy.go",
-		edits: []edit{{"best.rule = f.onHost(s, best)", "_ = f.onHost(s, best)"}},
+		edits: []edit{{"v.rule = f.onHost(s, &v)", "_ = f.onHost(s, &v)"}},
 		tests: "AGuessIsALink",
 	},
 	{
 		name: "a link out of https runs ahead", file: "actions/web/policy.go",
-		edits: []edit{{"return secure(from) && !toSecure", "return false"}},
+		edits: []edit{{"return secure(from) && !secure(to)", "return false"}},
 		tests: "OnlyTheWayToHTTPS|OutOfHTTPS",
 	},
 	{
 		name: "a link that sounds like an action runs ahead", file: "actions/web/policy.go",
-		edits: []edit{{"case actionLike(l.URL):", "case false:"}},
+		edits: []edit{{"v.rule = ruleOfURL(l.URL)", "v.rule = \"\""}},
 		tests: "AGuessIsALink",
 	},
 	{
@@ -58,8 +58,23 @@ var otherMutants = []mutant{
 		tests: "AGuessIsALink",
 	},
 	{
+		name: "any port of a host may be asked ahead", file: "actions/web/policy.go",
+		edits: []edit{{"bareHost(from) == to", "bareHost(from) == bareHost(to)"}},
+		tests: "APortIs|ARedirectLeads",
+	},
+	{
+		name: "a template lets everything through", file: "actions/web/template.go",
+		edits: []edit{{"verdict{rule: ruleOfURL(a.url), to: a", "verdict{to: a"}},
+		tests: "ATemplate",
+	},
+	{
+		name: "the value of a template is no part of its URL alone", file: "actions/web/template.go",
+		edits: []edit{{"escape := neturl.PathEscape", "escape := func(s string) string { return s }"}},
+		tests: "ATemplate",
+	},
+	{
 		name: "a redirect leads a run ahead to another host", file: "actions/web/fetcher.go",
-		edits: []edit{{"case to.host != from.host && !f.hosts[to.host]:", "case false:"}},
+		edits: []edit{{"case !reaches(from.host, to.host) && !f.hosts[to.host]:", "case false:"}},
 		tests: "ARunAheadDoesNotFollow",
 	},
 	{
@@ -214,7 +229,7 @@ var otherMutants = []mutant{
 	},
 	{
 		name: "credentials survive a redirect out of https", file: "actions/web/identity.go",
-		edits: []edit{{"v.bare = v.bare || downgrade(from.url, secure(to.url))", "_ = downgrade(from.url, secure(to.url))"}},
+		edits: []edit{{"v.bare = v.bare || downgrade(from.url, to.url)", "_ = downgrade(from.url, to.url)"}},
 		tests: "LedOutOfHTTPS",
 	},
 	{

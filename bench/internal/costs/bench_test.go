@@ -36,7 +36,7 @@ func BenchmarkLookup(b *testing.B) {
 }
 
 // BenchmarkOverhead is an action without and with a session around it, a step
-// until its guesses can be found, and the skeleton of one. Between steps
+// until its guesses can be found, the skeleton of one, and a verdict. Between steps
 // goroutines come to rest: ns/op is the median without that.
 func BenchmarkOverhead(b *testing.B) {
 	b.Run("direct", func(b *testing.B) {
@@ -61,6 +61,14 @@ func BenchmarkOverhead(b *testing.B) {
 		defer w.cache.Close()
 		w.prepare(b.N)
 		reportMedian(b, func() (time.Duration, error) { return w.step(b.Context(), w.session) })
+	})
+	b.Run("policy", func(b *testing.B) {
+		r, err := newReading(b.Context())
+		require.NoError(b, err)
+		b.ReportAllocs()
+		for n := 0; n < b.N; n += len(r.guesses) {
+			require.NoError(b, r.pass())
+		}
 	})
 	b.Run("skeleton", func(b *testing.B) {
 		reportMedian(b, func() (time.Duration, error) {

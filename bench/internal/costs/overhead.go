@@ -20,13 +20,19 @@ type OverheadReport struct {
 	StepAllocs     float64 `json:"step_allocs"`
 	StepVsSkeleton float64 `json:"step_vs_skeleton"`
 
+	PolicyNS     float64 `json:"policy_ns"`
+	PolicyAllocs float64 `json:"policy_allocs"`
+	PagePolicyUS float64 `json:"page_policy_us"`
+
 	SkeletonNS        float64 `json:"skeleton_ns"`
 	SkeletonAllocs    float64 `json:"skeleton_allocs"`
 	DirectNS          float64 `json:"direct_ns"`
 	PassthroughAllocs float64 `json:"passthrough_allocs"`
 	// AA is the time of the skeleton over that of the same one again.
-	AA     float64 `json:"aa"`
-	Rounds int     `json:"rounds"`
+	AA float64 `json:"aa"`
+	// PolicyAA is the same for verdicts.
+	PolicyAA float64 `json:"policy_aa"`
+	Rounds   int     `json:"rounds"`
 }
 
 // Names of subjects.
@@ -36,13 +42,17 @@ const (
 	steps     = "steps"
 	skeletonA = "skeleton"
 	skeletonB = "skeleton again"
+	policyA   = "verdicts"
+	policyB   = "verdicts again"
+	pageRules = "the verdicts of a page"
 )
 
 // stepsPerBatch is how many steps one sample is the median of.
 const stepsPerBatch = 500
 
 // Overhead measures what a session without a predictor adds to an undeclared
-// action, and how long a step with three instant guesses takes.
+// action, how long a step with three instant guesses takes, and what the verdicts
+// of the web's policy cost.
 func Overhead(ctx context.Context, cfg OverheadConfig) (*OverheadReport, error) {
 	defer atCPUs(2)()
 	pass, err := newPassage()
@@ -55,18 +65,25 @@ func Overhead(ctx context.Context, cfg OverheadConfig) (*OverheadReport, error) 
 		return nil, err
 	}
 	defer walk.cache.Close()
+	read, err := newReading(ctx)
+	if err != nil {
+		return nil, err
+	}
 	times, err := interleave(ctx, cfg.Rounds,
 		subject{skeletonA, skeletons},
 		subject{direct, pass.direct},
 		subject{through, pass.through},
+		subject{policyA, read.judge},
 		subject{steps, walk.measure},
+		subject{policyB, read.judge},
+		subject{pageRules, read.judgePage},
 		subject{skeletonB, skeletons},
 	)
 	if err != nil {
 		return nil, err
 	}
 	report := newOverheadReport(times, cfg)
-	report.PassthroughAllocs = pass.memory(ctx)
+	report.PassthroughAllocs, report.PolicyAllocs = pass.memory(ctx), read.memory()
 	report.StepAllocs, report.SkeletonAllocs, err = walk.memory(ctx)
 	return report, err
 }
@@ -77,6 +94,9 @@ func newOverheadReport(times samples, cfg OverheadConfig) *OverheadReport {
 		PassthroughNS:  round(times.median(through)-times.median(direct), 1),
 		StepNS:         round(times.median(steps), 0),
 		StepVsSkeleton: round(times.median(steps)/skeleton, 3),
+		PolicyNS:       round(times.median(policyA, policyB), 1),
+		PagePolicyUS:   round(times.median(pageRules)/1000, 1),
+		PolicyAA:       round(times.median(policyA)/times.median(policyB), 3),
 		SkeletonNS:     round(skeleton, 0),
 		DirectNS:       round(times.median(direct), 1),
 		AA:             round(times.median(skeletonA)/times.median(skeletonB), 3),

@@ -14,6 +14,8 @@ const (
 	barOtter         = 1.0
 	barPassthrough   = 500 // ns
 	barSkeleton      = 2.0
+	barPolicy        = 300  // ns
+	barPagePolicy    = 1000 // µs
 	barGrowth        = 1.5
 	barIdle          = 4 << 10 // bytes
 )
@@ -68,6 +70,10 @@ func (r *OverheadReport) WriteTable(w io.Writer) error {
 	t.line("a skeleton of one\t%.0f ns\t%.1f allocs", r.SkeletonNS, r.SkeletonAllocs)
 	t.line("step / skeleton\t%.3f\t\t%s", r.StepVsSkeleton, against(r.StepVsSkeleton, barSkeleton))
 	t.line("")
+	t.line("the policy's verdict on a guess\t%.0f ns\t%.1f allocs\t%s", r.PolicyNS, r.PolicyAllocs, against(r.PolicyNS, barPolicy))
+	t.line("the verdicts of a page, per %d links\t%.0f µs\t\t%s", linksPerPage, r.PagePolicyUS, against(r.PagePolicyUS, barPagePolicy))
+	t.line("")
+	t.line("A/A, verdict / verdict\t%.3f", r.PolicyAA)
 	t.line("A/A, skeleton / skeleton\t%.3f\tso far identical code differs here", r.AA)
 	return t.w.Flush()
 }
