@@ -4,7 +4,7 @@ package main
 var suiteMutants = []mutant{
 	{
 		name: "a hijacked draft composes URLs", file: "actions/web/policy.go", in: "bench/internal/suites",
-		edits: []edit{{"case best.rule == \"provenance\":\n", "case best.rule == \"provenance\":\n\t\tbest.rule = \"\"\n"}},
+		edits: []edit{{"v.rule = \"provenance\"", "v.to, _ = addressOf(guess)"}},
 		tests: "AnotherFile",
 	},
 	{
