@@ -17,7 +17,7 @@ var ErrConfig = errors.New("wrong configuration")
 // Config says what to play.
 type Config struct {
 	Dir    string   // the folder that has a folder for each suite
-	Suites []string // their names; nil: all
+	Suites []string // their names, or those of their folders; nil: all
 	File   string   // instead of the files of the one suite in Suites; empty: none
 }
 
@@ -74,7 +74,7 @@ func Names() []string {
 // could not be read, or is [ErrConfig].
 func Run(cfg Config) (*Report, error) {
 	for _, name := range cfg.Suites {
-		if !slices.Contains(Names(), name) {
+		if !slices.ContainsFunc(adapters, func(a adapter) bool { return a.is(name) }) {
 			return nil, fmt.Errorf("%w: no suite %q: want one of %s", ErrConfig, name, strings.Join(Names(), ", "))
 		}
 	}
@@ -83,7 +83,7 @@ func Run(cfg Config) (*Report, error) {
 	}
 	report := &Report{}
 	for _, a := range adapters {
-		if len(cfg.Suites) > 0 && !slices.Contains(cfg.Suites, a.name) {
+		if len(cfg.Suites) > 0 && !slices.ContainsFunc(cfg.Suites, a.is) {
 			continue
 		}
 		r, err := a.run(cfg)
@@ -94,6 +94,9 @@ func Run(cfg Config) (*Report, error) {
 	}
 	return report, nil
 }
+
+// is reports whether a suite goes by a name: its own, or its folder's.
+func (a adapter) is(name string) bool { return name == a.name || a.folder != "" && name == a.folder }
 
 func (a adapter) run(cfg Config) (*Result, error) {
 	r := &Result{Name: a.name, Failed: []string{}, Notes: []string{}}
