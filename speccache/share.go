@@ -83,17 +83,22 @@ func (w *window[O]) count(s *share[O], bytes int64) {
 	w.within += min(s.bytes, w.share) - before
 }
 
-// excess takes out what the scope has to give up, if it is over its share.
-func (w *window[O]) excess(scope uint64) *entry[O] {
+// excess takes out what the scope has to give up, if it is over its share, and
+// reports whether it still is.
+func (w *window[O]) excess(scope uint64) (e *entry[O], over bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	s := w.shares[scope]
+	return w.giveUp(w.shares[scope])
+}
+
+// giveUp is excess for who holds window.mu.
+func (w *window[O]) giveUp(s *share[O]) (e *entry[O], over bool) {
 	if s == nil || s.bytes <= w.share {
-		return nil
+		return nil, false
 	}
-	e := s.oldest()
+	e = s.oldest()
 	w.unlink(e)
-	return e
+	return e, s.bytes > w.share
 }
 
 // forget has all that a scope holds fetched, for nobody can find it any more.

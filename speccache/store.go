@@ -232,10 +232,11 @@ func (s *store[O]) publish(e *entry[O]) bool {
 		replaced.replaced.Store(true)
 		replaced.gone()
 	}
-	due, over := s.window.add(e, replaced)
-	if over {
-		for old := s.window.excess(e.key.scope); old != nil; old = s.window.excess(e.key.scope) {
-			s.drop(old, dropShare)
+	due, old, over := s.window.add(e, replaced)
+	for old != nil {
+		s.expel(old, dropShare)
+		if old = nil; over {
+			old, over = s.window.excess(e.key.scope)
 		}
 	}
 	if due {
@@ -253,6 +254,11 @@ func (s *store[O]) drop(e *entry[O], why dropReason) {
 		return
 	}
 	s.window.leave(e, why == dropRejected || why == dropEvicted || why == dropCollided)
+	s.expel(e, why)
+}
+
+// expel takes what has left window and share out of the index.
+func (s *store[O]) expel(e *entry[O], why dropReason) {
 	s.index.change(e.key.hash(), func(old *entry[O]) *entry[O] {
 		if old != e {
 			return old

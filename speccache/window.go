@@ -60,8 +60,9 @@ const (
 
 // add puts e into the window and takes old out of it, which e replaces and
 // which may be nil. It reports whether something should be fetched now, and
-// whether e's scope is over its share.
-func (w *window[O]) add(e, old *entry[O]) (due, over bool) {
+// returns what e's scope gives up if that is over its share, and whether it is
+// still.
+func (w *window[O]) add(e, old *entry[O]) (due bool, excess *entry[O], over bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if old != nil {
@@ -69,7 +70,7 @@ func (w *window[O]) add(e, old *entry[O]) (due, over bool) {
 	}
 	if !e.left { // else it was replaced by a still newer one meanwhile
 		w.enter(e)
-		over = w.shares[e.key.scope].bytes > w.share
+		excess, over = w.giveUp(w.shares[e.key.scope])
 		if w.bytes > w.max {
 			w.beyond++
 		}
@@ -77,7 +78,7 @@ func (w *window[O]) add(e, old *entry[O]) (due, over bool) {
 	if e.scope.dead.Load() {
 		due = w.abandon(e.key.scope)
 	}
-	return due || w.beyond >= batchLen || w.bytes > w.max+w.batch || w.gone.len >= batchLen || w.away > w.batch, over
+	return due || w.beyond >= batchLen || w.bytes > w.max+w.batch || w.gone.len >= batchLen || w.away > w.batch, excess, over
 }
 
 // enter puts e where what is new belongs.
