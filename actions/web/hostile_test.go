@@ -1,3 +1,7 @@
+//go:build !race
+
+// Race builds take ten times as long, and show nothing of time and memory.
+
 package web_test
 
 import (
