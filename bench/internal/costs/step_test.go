@@ -40,16 +40,18 @@ func TestAStepWhoseGuessesNeverRunIsAnError(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-func TestOverheadMeasuresBothItsParts(t *testing.T) {
+func TestOverheadMeasuresAllItsParts(t *testing.T) {
 	r, err := Overhead(t.Context(), OverheadConfig{Rounds: 1})
 	require.NoError(t, err)
 	for name, x := range map[string]float64{
 		"direct": r.DirectNS, "step": r.StepNS, "skeleton": r.SkeletonNS, "ratio": r.StepVsSkeleton, "A/A": r.AA,
+		"policy": r.PolicyNS, "policy of a page": r.PagePolicyUS, "A/A of the policy": r.PolicyAA,
 	} {
 		assert.Positive(t, x, name)
 	}
 	assert.GreaterOrEqual(t, r.SkeletonAllocs, 3*3.0, "a context, a goroutine and a channel for each guess")
 	assert.Greater(t, r.StepAllocs, r.SkeletonAllocs)
+	assert.InDelta(t, 0, r.PolicyAllocs, 0.05)
 
 	var text strings.Builder
 	require.NoError(t, (&OverheadReport{PassthroughNS: 501, StepVsSkeleton: 2}).WriteTable(&text))
