@@ -66,6 +66,21 @@ func Changed(ctx context.Context) {
 	}
 }
 
+// ReceivedKey is the key of what Received calls, a func(int), among the values of
+// a context.
+type ReceivedKey struct{}
+
+// Received says that the run that ctx belongs to has read so many bytes, as they
+// arrive, decompressed. For a run ahead they count at once, whatever becomes of
+// it, and it is cancelled when that exceeds a budget; a run that says nothing
+// counts with its observation's size when it has ended. It does nothing for
+// the target's own runs.
+func Received(ctx context.Context, bytes int) {
+	if received, ok := ctx.Value(ReceivedKey{}).(func(int)); ok {
+		received(bytes)
+	}
+}
+
 // AskedKey is the key of what Asked returns, a <-chan struct{}, among the values
 // of a context.
 type AskedKey struct{}

@@ -100,7 +100,7 @@ func (d *draft[O]) launch(a actions.Action, rule *tool, source string, now time.
 	room := &guessed[O]{guess: guess{source: d.named(source), rank: d.rank, step: d.step, steps: s.begun}}
 	f.guess, f.room = &room.guess, &room.entry
 	f.host = s.c.hostOf(a)
-	f.ctx = &endable{Context: d.ctx.Context}
+	f.ctx = &endable{Context: d.ctx.Context, run: f}
 	if rule.public() {
 		f.ctx.Context = s.tagged(d.caller, true, true)
 	}

@@ -19,6 +19,8 @@ type endable struct {
 	done  signal
 	asked signal // set when a target waits for the run
 
+	run interface{ receive(bytes int) } // nil for a draft
+
 	// mu guards after and is held for nothing else. What is in it is called
 	// once, when the context ends; the context package asks for that.
 	mu    sync.Mutex
@@ -73,10 +75,15 @@ var (
 
 func (c *endable) Done() <-chan struct{} { return c.done.wait() }
 
-// Value is what executors ask: see actions.Asked.
+// Value is what executors ask: see actions.Asked and actions.Received.
 func (c *endable) Value(key any) any {
-	if key == (actions.AskedKey{}) {
+	switch key {
+	case actions.AskedKey{}:
 		return c.asked.wait()
+	case actions.ReceivedKey{}:
+		if c.run != nil {
+			return c.run.receive
+		}
 	}
 	return c.Context.Value(key)
 }

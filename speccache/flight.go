@@ -31,7 +31,10 @@ type flight[O any] struct {
 	// Of runs ahead.
 	host   string
 	errand *errand // there
-	ctx    *endable
+	// received are the bytes that the executor has said to have read. Guarded by
+	// limiter.mu.
+	received int64
+	ctx      *endable
 
 	// Written once, before done is closed.
 	done  signal
@@ -80,6 +83,11 @@ func (f *flight[O]) bytes() int64 {
 		return 0
 	}
 	return f.entry.size
+}
+
+// receive is what actions.Received calls.
+func (f *flight[O]) receive(bytes int) {
+	f.session.c.limiter.receive(f, int64(max(0, bytes)))
 }
 
 // giveUp cancels f unless somebody waits for it.

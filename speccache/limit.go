@@ -18,8 +18,10 @@ type Limits struct {
 	DraftTokens int64
 	// RequestsAhead is how many runs ahead may start.
 	RequestsAhead int64
-	// BytesAhead is what runs ahead may bring, as Environment.Size measures it.
-	// It is checked before each run, so that those in the air may exceed it.
+	// BytesAhead is what runs ahead may bring: as Environment.Size measures it, or
+	// what they say to have received (actions.Received) if that is more. It is
+	// checked before each run, and when one says so: those in the air that say
+	// nothing may exceed it.
 	BytesAhead int64
 }
 

@@ -323,11 +323,25 @@ func (l *limiter[O]) giveUpOldest(f *flight[O], host bool) *flight[O] {
 	return nil
 }
 
+// receive counts what arrives of a run ahead. When that is more than there was
+// left, the run is given up.
+func (l *limiter[O]) receive(f *flight[O], bytes int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f.received += bytes
+	l.spend(f.session, bytesAhead, bytes)
+	for i, a := range l.accounts(f.session) {
+		if a.used[bytesAhead] > l.limits[i].most[bytesAhead] {
+			f.giveUp()
+		}
+	}
+}
+
 // end takes a run off the list that has ended, and says what it brought.
 func (l *limiter[O]) end(f *flight[O], bytes int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.spend(f.session, bytesAhead, bytes)
+	l.spend(f.session, bytesAhead, max(0, bytes-f.received))
 	l.remove(f, f.entry != nil)
 }
 

@@ -2,6 +2,8 @@ package speccache_test
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -97,6 +99,64 @@ func TestBoundedBytesAheadAreCountedAndLimited(t *testing.T) {
 		}
 		st := c.Stats()
 		assert.EqualValues(t, []int64{2, 2}, []int64{st.Speculated, st.Limited}, "the second was in the air when the limit was reached")
+	})
+}
+
+func TestBoundedBytesAheadCountAsTheyArriveWhateverBecomesOfThem(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var cut int
+		w := &tool{on: func(ctx context.Context, _ actions.Action) (string, error) {
+			for range 100 {
+				if ctx.Err() != nil {
+					cut++
+					return "", ctx.Err()
+				}
+				actions.Received(ctx, 1<<10)
+				after(time.Second)
+			}
+			return "", errors.New("100 KiB of nothing")
+		}}
+		c, s := open(t, gets(w), config{SessionLimits: speccache.Limits{BytesAhead: 250 << 10}})
+		for i := range 4 {
+			s.Speculate(t.Context(), get(i))
+			after(time.Hour)
+		}
+		st := c.Stats()
+		assert.EqualValues(t, []int64{3, 1}, []int64{st.Speculated, st.Limited})
+		assert.Equal(t, 1, cut, "the third was cut when it had brought 50 KiB")
+		_, err := s.Do(t.Context(), get("own"))
+		assert.ErrorContains(t, err, "100 KiB of nothing", "the target's own run has no limit")
+	})
+}
+
+func TestBoundedBytesThatArriveDoNotCountTwice(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := &tool{on: func(ctx context.Context, _ actions.Action) (string, error) {
+			actions.Received(ctx, 4<<10)
+			return strings.Repeat("x", 4<<10), nil
+		}}
+		c, s := open(t, gets(w), config{SessionLimits: speccache.Limits{BytesAhead: 64 << 10}})
+		for i := range 12 {
+			s.Speculate(t.Context(), get(i))
+			after(time.Second)
+		}
+		assert.EqualValues(t, 12, c.Stats().Speculated)
+	})
+}
+
+func TestARunThatATargetWaitsForIsNotCutForItsBytes(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := &tool{on: func(ctx context.Context, _ actions.Action) (string, error) {
+			after(time.Second)
+			actions.Received(ctx, 64<<10)
+			after(time.Second / 2)
+			return "whole", ctx.Err()
+		}}
+		_, s := open(t, gets(w), config{SessionLimits: speccache.Limits{BytesAhead: 32 << 10}})
+		s.Speculate(t.Context(), get(1))
+		after(time.Second / 2)
+		r := must(t, s, get(1))
+		assert.Equal(t, []any{speccache.Join, "whole"}, []any{r.Outcome, r.Observation})
 	})
 }
 

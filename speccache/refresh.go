@@ -148,7 +148,7 @@ func (r *renewer[O]) flight(s *Session[O], e *entry[O]) *flight[O] {
 		guess: &guess{source: "renewal", step: s.begun.Load(), steps: s.begun},
 	}
 	f.host = r.c.hostOf(e.key.action)
-	f.ctx = &endable{Context: s.tagged(context.Background(), true, f.rule.public())}
+	f.ctx = &endable{Context: s.tagged(context.Background(), true, f.rule.public()), run: f}
 	return f
 }
 

@@ -159,7 +159,10 @@ func staged(t *testing.T, sim *llmsim.Server, at *llmsim.Endpoint, test func(t *
 	k := &kit{sim: sim, at: at, site: museum(), chat: target.ChatConfig{Tools: tools}}
 	env := web.New(web.Config{Transport: k.site, IgnoreRobots: true}).Environment()
 	var err error
-	k.cache, err = speccache.New(env, speccache.Config[*web.Page]{Predictor: draft.Lexical(env.View)})
+	k.cache, err = speccache.New(env, speccache.Config[*web.Page]{
+		Predictor: draft.Lexical(env.View),
+		Hosts:     &speccache.Hosts{IgnoreLoad: true}, // guesses start at one moment, then
+	})
 	require.NoError(t, err)
 	defer func() { _ = k.cache.Close() }()
 	k.home, err = web.Parse(root, k.site.pages["/"])

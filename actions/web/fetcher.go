@@ -217,7 +217,7 @@ func (f *Fetcher) hop(ctx context.Context, v *visitor, to address, life *lifetim
 		drain(resp.Body, cancel)
 		return nil, next, err
 	}
-	body, err := f.read(resp)
+	body, err := f.read(ctx, resp)
 	if err != nil {
 		return nil, address{}, fmt.Errorf("web: %s: %w", to.url, err)
 	}
@@ -316,14 +316,14 @@ func (f *Fetcher) ruleFor(from, to address) string {
 }
 
 // read returns the whole body or an error.
-func (f *Fetcher) read(resp *http.Response) (string, error) {
+func (f *Fetcher) read(ctx context.Context, resp *http.Response) (string, error) {
 	limit := f.cfg.MaxBytes
 	if resp.ContentLength > limit {
 		return "", tooLarge(limit)
 	}
 	var body strings.Builder
 	body.Grow(int(max(resp.ContentLength, 0)))
-	n, err := io.Copy(&body, io.LimitReader(resp.Body, limit+1))
+	n, err := io.Copy(&body, io.LimitReader(counted{ctx, resp.Body}, limit+1))
 	switch {
 	case n > limit:
 		return "", tooLarge(limit)
@@ -336,6 +336,18 @@ func (f *Fetcher) read(resp *http.Response) (string, error) {
 		return strings.Clone(body.String()), nil
 	}
 	return body.String(), nil
+}
+
+// counted is a body that says what it has brought.
+type counted struct {
+	ctx  context.Context // of the run
+	body io.Reader
+}
+
+func (c counted) Read(p []byte) (n int, err error) {
+	n, err = c.body.Read(p)
+	actions.Received(c.ctx, n)
+	return n, err
 }
 
 func tooLarge(limit int64) error {

@@ -265,7 +265,7 @@ func (f *Fetcher) hopRobots(ctx context.Context, via http.RoundTripper, to addre
 		drain(resp.Body, cancel)
 		return "", max(code, http.StatusBadRequest), address{}, nil
 	}
-	text, err = readStart(resp.Body)
+	text, err = readStart(counted{ctx, resp.Body})
 	return text, code, address{}, err
 }
 

@@ -72,4 +72,19 @@ var hostMutants = []mutant{
 		edits: []edit{{"	defer d.retire()\n	defer d.runs.Wait()", "	defer d.runs.Wait()"}},
 		tests: "HasWaitedLeavesNoDraft",
 	},
+	{
+		name: "bytes count when a run has ended only", file: "speccache/flight.go",
+		edits: []edit{{"f.session.c.limiter.receive(f, int64(max(0, bytes)))", ""}},
+		tests: "BytesAheadCountAsTheyArrive",
+	},
+	{
+		name: "bytes that have arrived count again in the end", file: "speccache/limiter.go",
+		edits: []edit{{"max(0, bytes-f.received)", "bytes"}},
+		tests: "DoNotCountTwice",
+	},
+	{
+		name: "a run that a target waits for is cut for its bytes", file: "speccache/limiter.go",
+		edits: []edit{{"\t\t\tf.giveUp()\n\t\t}\n\t}\n}\n\n// end takes", "\t\t\tf.kill(errGivenUp)\n\t\t}\n\t}\n}\n\n// end takes"}},
+		tests: "IsNotCutForItsBytes",
+	},
 }
