@@ -54,7 +54,7 @@ var aheadMutants = []mutant{
 		name: "a permit is free before the run that was given up has ended", file: "speccache/limiter.go",
 		edits: []edit{
 			{"old.giveUp() {\n\t\t\treturn old", "old.giveUp() {\n\t\t\tl.remove(old, false)\n\t\t\treturn old"},
-			{"l.spend(f.session, bytesAhead, bytes)\n\tl.remove(f, f.entry != nil)", "l.spend(f.session, bytesAhead, bytes)\n\tif slices.Contains(l.list, f) {\n\t\tl.remove(f, false)\n\t}"},
+			{"bytes-f.received))\n\tl.remove(f, f.entry != nil)", "bytes-f.received))\n\tif slices.Contains(l.list, f) {\n\t\tl.remove(f, false)\n\t}"},
 		},
 		tests: "APermitIsFreeOnlyWhen",
 	},

@@ -125,7 +125,7 @@ var storeMutants = []mutant{
 	},
 	{
 		name: "what is beyond the window is never fetched", file: "speccache/window.go",
-		edits: []edit{{"return due || w.beyond >= batchLen || w.bytes > w.max+w.batch || w.gone.len >= batchLen || w.away > w.batch, over", "return false, over"}},
+		edits: []edit{{"return due || w.beyond >= batchLen || w.bytes > w.max+w.batch || w.gone.len >= batchLen || w.away > w.batch, excess, over", "return false, excess, over"}},
 		tests: "WhileRistrettoIsBehind",
 	},
 	{
@@ -155,12 +155,12 @@ var storeMutants = []mutant{
 	},
 	{
 		name: "a share bounds nothing", file: "speccache/window.go",
-		edits: []edit{{"over = w.shares[e.key.scope].bytes > w.share", "over = false"}},
+		edits: []edit{{"excess, over = w.giveUp(w.shares[e.key.scope])", ""}},
 		tests: "NoMoreThanItsShare|WhatAnotherKeeps",
 	},
 	{
 		name: "another scope gives up what is over a share", file: "speccache/share.go",
-		edits: []edit{{"\te := s.oldest()\n", "\tfor _, other := range w.shares {\n\t\tif other != s {\n\t\t\ts = other\n\t\t}\n\t}\n\te := s.oldest()\n"}},
+		edits: []edit{{"\te = s.oldest()\n", "\tfor _, other := range w.shares {\n\t\tif other != s {\n\t\t\ts = other\n\t\t}\n\t}\n\te = s.oldest()\n"}},
 		tests: "NoMoreThanItsShare|SafeFromAFlood",
 	},
 	{
