@@ -48,7 +48,8 @@
 //
 // Never slower: the target's own runs need no permit, wait for no guess that
 // has not started, and for a running one no longer than the action usually
-// takes.
+// takes. At a host that queues its requests, guesses leave a place free for the
+// target as soon as that is known (Hosts).
 //
 // Nothing finished is lost before the target's next step could read it, unless
 // the byte budget says so; then it is counted.
