@@ -35,8 +35,14 @@ func decode(body, contentType string, limit int64) (string, error) {
 	}
 	var b strings.Builder
 	b.Grow(int(n))
-	_, err = io.Copy(&b, text())
-	return strings.TrimPrefix(b.String(), mark), err
+	if _, err = io.Copy(&b, text()); err != nil {
+		return "", err
+	}
+	whole := repair(b.String()) // what says that it is UTF-8 comes as it is
+	if int64(len(whole)) > limit {
+		return "", fmt.Errorf("as UTF-8: %w", tooLarge(limit))
+	}
+	return whole, nil
 }
 
 const mark = "\uFEFF" // of byte order
