@@ -1,6 +1,9 @@
 package speccache
 
-import "time"
+import (
+	"sort"
+	"time"
+)
 
 // A load is what a host's answers say about how many requests it works on at
 // one time.
@@ -56,12 +59,8 @@ func (l *load) apart() time.Duration { return min(max(l.quickest/16, minApart), 
 // are given by when they began, oldest first.
 func (l *load) answer(which int, began []time.Time, now time.Time) {
 	l.untried++
-	among := 0 // requests that come next if it works on no more than was shown
-	for i := range began {
-		if l.older(i, began) < l.shown {
-			among++
-		}
-	}
+	// Requests that come next if it works on no more than was shown.
+	among := sort.Search(len(began), func(i int) bool { return l.older(i, began) >= l.shown })
 	switch {
 	case max(l.older(which, began), l.together(now)) >= l.shown:
 		l.doubt = max(1, l.doubt/lessDoubt)
@@ -81,12 +80,9 @@ func (l *load) answer(which int, began []time.Time, now time.Time) {
 }
 
 // older returns how many requests certainly came before one.
-func (l *load) older(which int, began []time.Time) (n int) {
+func (l *load) older(which int, began []time.Time) int {
 	latest := began[which].Add(-l.apart() / 2)
-	for n < which && !began[n].After(latest) {
-		n++
-	}
-	return n
+	return sort.Search(which, func(i int) bool { return began[i].After(latest) })
 }
 
 // together returns how many of the last answers came so shortly before now that
