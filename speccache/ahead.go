@@ -12,23 +12,22 @@ import (
 
 // consider runs a guess if nothing speaks against it.
 func (d *draft[O]) consider(p *actions.Prediction) {
-	now := d.s.c.now()
-	a, rule, ok := d.admit(p, now)
+	a, rule, ok := d.admit(p)
 	switch {
 	case !ok:
 	case d.s.c.shadow():
 		d.s.foresee(a, rule)
 	default:
-		d.launch(a, rule, p.Source, now)
+		d.launch(a, rule, p.Source)
 	}
 }
 
 // admit resolves a guess and asks rules, policy and the cache about it.
-func (d *draft[O]) admit(p *actions.Prediction, now time.Duration) (a actions.Action, rule *tool, ok bool) {
+func (d *draft[O]) admit(p *actions.Prediction) (a actions.Action, rule *tool, ok bool) {
 	s := d.s
 	a = p.Action
 	if s.c.env.Resolve != nil {
-		resolved, err := s.c.env.Resolve(d.state, a)
+		resolved, err := d.resolve(a)
 		if err != nil {
 			s.count(cGuesses, 1)
 			text := brief(err)
@@ -49,7 +48,7 @@ func (d *draft[O]) admit(p *actions.Prediction, now time.Duration) (a actions.Ac
 		return a, rule, false
 	}
 	if s.c.env.Policy != nil {
-		if err := s.c.env.Policy(d.state, a); err != nil {
+		if err := d.allow(a); err != nil {
 			text := brief(err)
 			s.refused(cmp.Or(ruleOf(err), classOther))
 			d.refuse(p, cRefusedGuesses, err, func(t *trouble) { t.policy = text })
@@ -62,7 +61,27 @@ func (d *draft[O]) admit(p *actions.Prediction, now time.Duration) (a actions.Ac
 		return a, rule, false
 	}
 	d.rank++
-	return a, rule, !d.known(s.present(&id, now))
+	return a, rule, !d.known(s.present(&id, s.c.now()))
+}
+
+// resolve and allow ask the environment. What panics there ends a guess, and
+// not the draft.
+func (d *draft[O]) resolve(a actions.Action) (resolved actions.Action, err error) {
+	defer contain("Resolve", &err)
+	return d.s.c.env.Resolve(d.state, a)
+}
+
+func (d *draft[O]) allow(a actions.Action) (err error) {
+	defer contain("Policy", &err)
+	return d.s.c.env.Policy(d.state, a)
+}
+
+// contain makes a panic of one of the environment's functions its error. It is
+// a deferred call.
+func contain(function string, err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("speccache: Environment.%s panicked: %s", function, textOf(r))
+	}
 }
 
 // refuse counts and tells why a guess does not run.
@@ -94,30 +113,22 @@ func (d *draft[O]) known(e *entry[O], f *flight[O]) bool {
 
 // launch starts a guess: first there must be room for it, then it claims its
 // key, then it goes.
-func (d *draft[O]) launch(a actions.Action, rule *tool, source string, now time.Duration) {
+func (d *draft[O]) launch(a actions.Action, rule *tool, source string) {
 	s := d.s
-	f := s.newFlight(s.keyOf(a, rule), rule, now)
+	host := s.c.hostOf(a) // like Resolve and Policy before, it may take its time
+	f := s.newFlight(s.keyOf(a, rule), rule, s.c.now())
 	room := &guessed[O]{guess: guess{source: d.named(source), rank: d.rank, step: d.step, steps: s.begun}}
 	f.guess, f.room = &room.guess, &room.entry
-	f.host = s.c.hostOf(a)
+	f.host = host
 	f.ctx = &endable{Context: d.ctx.Context, run: f}
 	if rule.public() {
 		f.ctx.Context = s.tagged(d.caller, true, true)
 	}
 	switch placed, later := d.place(f, false); {
 	case placed:
-		d.runs.Go(func() error {
-			s.c.runAhead(f)
-			return nil // siblings go on, whatever happened
-		})
-	case later: // guesses at other hosts need not wait for it
-		d.later = true
-		d.runs.Go(func() error {
-			if placed, _ := d.place(f, true); placed {
-				s.c.runAhead(f)
-			}
-			return nil
-		})
+		d.run(f)
+	case later:
+		d.queue(f)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/speccache/speccache-go/actions"
@@ -186,6 +187,8 @@ func setDefault[N ~int | ~int64 | ~float64](name string, field *N, value N) erro
 	switch {
 	case !(*field >= 0):
 		return fmt.Errorf("speccache: Config.%s is %v: it can't be negative; 0 means %v", name, *field, value)
+	case math.IsInf(float64(*field), 1):
+		return fmt.Errorf("speccache: Config.%s is %v: nothing is unlimited; 0 means %v", name, *field, value)
 	case *field == 0:
 		*field = value
 	}

@@ -27,6 +27,7 @@ type flight[O any] struct {
 	started time.Duration
 
 	interest atomic.Int32 // of targets: see below
+	short    shortage     // why it had to wait for its place
 
 	// Of runs ahead.
 	host   string

@@ -29,15 +29,20 @@ type Hosts struct {
 	known map[string]*host
 }
 
-// maxHosts is how many hosts are remembered, at which nothing runs.
-const maxHosts = 1024
+// maxHosts is how many hosts are remembered, at which nothing runs, and lookIdle
+// how many are looked at for one to forget: all may be busy, and the target waits.
+const (
+	maxHosts = 1024
+	lookIdle = 32
+)
 
 // A host is asked by targets and by runs ahead.
 type host struct {
 	ahead   int           // runs ahead
 	errands []*errand     // that it has not answered, oldest first
 	began   []time.Time   // of these
-	left    chan struct{} // closed when one is; nil if nobody waits for that
+	stuck   []*errand     // the target's, behind runs ahead that hold all the places
+	left    chan struct{} // closed when an errand ends; nil if nobody waits for that
 	load    load
 }
 
@@ -47,7 +52,6 @@ type errand struct {
 	at    *host
 	ahead bool
 	began time.Time
-	stuck bool // the target's, behind runs ahead that hold all the places
 }
 
 // Capacity returns how many requests a host, as Environment.Host names it, works
@@ -72,13 +76,15 @@ func (h *Hosts) of(name string) *host {
 	if h.known == nil {
 		h.known = map[string]*host{}
 	}
+	look := lookIdle
 	for old, idle := range h.known {
-		if len(h.known) < maxHosts {
+		if len(h.known) < maxHosts || look == 0 {
 			break
 		}
 		if len(idle.errands) == 0 {
 			delete(h.known, old)
 		}
+		look--
 	}
 	at = &host{load: newLoad(time.Now())}
 	h.known[name] = at
@@ -91,7 +97,9 @@ func (h *Hosts) call(name string) *errand {
 	defer h.mu.Unlock()
 	at := h.of(name)
 	e := at.add(h, false)
-	e.stuck = at.ahead > 0 && at.load.queues(e.began) && len(at.errands) > at.load.shown
+	if at.ahead > 0 && at.load.queues(e.began) && len(at.errands) > at.load.shown {
+		at.stuck = append(at.stuck, e)
+	}
 	return e
 }
 
@@ -159,12 +167,12 @@ func (e *errand) end(answered bool) {
 	if e.ahead {
 		at.ahead--
 	}
-	for _, other := range at.errands {
-		if other.stuck {
-			other.stuck = false
+	for _, other := range at.stuck {
+		if other != e {
 			at.load.delayed += now.Sub(other.began)
 		}
 	}
+	at.stuck = nil
 	if at.left != nil {
 		close(at.left)
 		at.left = nil

@@ -131,7 +131,7 @@ func (l *limiter[O]) use(s *Session[O], r resource, n int64) {
 }
 
 // Why there is no room for a run ahead.
-type shortage int
+type shortage int32
 
 const (
 	room     shortage = iota // there is
@@ -158,24 +158,25 @@ func (s shortage) rule() string {
 // from an earlier step, whose place follows when it has ended. It fails when a
 // limit is reached, or when ctx ends: the target has acted. Then it says what
 // was short. For a place at the host it waits only if it may.
-func (l *limiter[O]) start(ctx context.Context, f *flight[O], wait bool) (short shortage, reached *limitReached) {
+func (l *limiter[O]) start(ctx context.Context, f *flight[O], wait bool) (shortage, *limitReached) {
 	var victim *flight[O]
 	for {
 		l.mu.Lock()
 		if ctx.Err() != nil {
 			l.mu.Unlock()
-			return max(short, noPermit), nil
+			return max(f.short, noPermit), nil
 		}
-		var full space
-		if full, reached = l.enter(f); full.short == room {
+		full, reached := l.enter(f)
+		if full.short == room {
 			l.mu.Unlock()
 			return room, reached
 		}
+		f.short = full.short
 		// Where the host queues, giving up frees nothing: it goes on all the same.
 		if full.short == noPermit && !slices.Contains(l.list, victim) { // one at a time
 			victim = l.giveUpOldest(f, full.host != nil)
 		}
-		if full.host != nil && !wait {
+		if (full.host != nil || full.after > maxApart) && !wait {
 			l.mu.Unlock()
 			return mustWait, nil
 		}
@@ -185,7 +186,7 @@ func (l *limiter[O]) start(ctx context.Context, f *flight[O], wait bool) (short 
 		freed := l.freed
 		l.mu.Unlock()
 		full.wait(ctx, freed)
-		short, f.started = full.short, l.clock.now()
+		f.started = l.clock.now()
 	}
 }
 
@@ -241,7 +242,8 @@ func (l *limiter[O]) enter(f *flight[O]) (space, *limitReached) {
 		return space{}, reached
 	}
 	if f.host != "" {
-		f.session.scope.rates.of(f.host, l.rate).AllowN(time.Now(), 1)
+		now := time.Now()
+		f.session.scope.rates.of(f.host, l.rate, now).AllowN(now, 1)
 	}
 	l.add(f)
 	return space{}, nil
@@ -249,7 +251,8 @@ func (l *limiter[O]) enter(f *flight[O]) (space, *limitReached) {
 
 // enterHost takes f's place at its host. mu is held.
 func (l *limiter[O]) enterHost(f *flight[O]) space {
-	if after := f.session.scope.rates.of(f.host, l.rate).after(time.Now()); after > 0 {
+	now := time.Now()
+	if after := f.session.scope.rates.of(f.host, l.rate, now).after(now); after > 0 {
 		return space{short: noRate, after: after}
 	}
 	e, no := l.hosts.enter(f.host, l.atHost, f.guess.rank == 1)
@@ -268,7 +271,8 @@ func (l *limiter[O]) enterHost(f *flight[O]) space {
 // call takes account of a run of the target's own, which never waits.
 func (l *limiter[O]) call(s *Session[O], host string) *errand {
 	l.mu.Lock()
-	s.scope.rates.of(host, l.rate).owe(time.Now())
+	now := time.Now()
+	s.scope.rates.of(host, l.rate, now).owe(now)
 	l.mu.Unlock()
 	return l.hosts.call(host)
 }

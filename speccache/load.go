@@ -1,6 +1,9 @@
 package speccache
 
-import "time"
+import (
+	"sort"
+	"time"
+)
 
 // A load is what a host's answers say about how many requests it works on at
 // one time.
@@ -14,8 +17,10 @@ import "time"
 // than was shown and that it works on all, over the answers so far. A host that
 // works on all drives it above k with a chance of about 1/k (Ville's inequality).
 //
-// Requests that come at the same moment have no order. Runs ahead therefore
-// start a little apart at each host.
+// The chances are equal only for requests of about the same age: what has just
+// begun can't be answered yet. So an answer is compared with those that began with
+// it. Requests that come at the same moment have no order, though. Runs ahead
+// therefore start a little apart at each host.
 type load struct {
 	since time.Time // when it knew nothing
 	shown int       // requests that it works on at one time, by what was seen
@@ -56,12 +61,9 @@ func (l *load) apart() time.Duration { return min(max(l.quickest/16, minApart), 
 // are given by when they began, oldest first.
 func (l *load) answer(which int, began []time.Time, now time.Time) {
 	l.untried++
-	among := 0 // requests that come next if it works on no more than was shown
-	for i := range began {
-		if l.older(i, began) < l.shown {
-			among++
-		}
-	}
+	from, to := l.peers(which, began)
+	// Of these, what comes next if it works on no more than was shown.
+	among := sort.Search(to-from, func(i int) bool { return l.older(from+i, began) >= l.shown })
 	switch {
 	case max(l.older(which, began), l.together(now)) >= l.shown:
 		l.doubt = max(1, l.doubt/lessDoubt)
@@ -69,7 +71,7 @@ func (l *load) answer(which int, began []time.Time, now time.Time) {
 			l.shown, l.more, l.doubt = l.shown+1, 0, 1
 		}
 	case l.doubt < enoughDoubt:
-		if l.doubt *= float64(len(began)) / float64(among); l.doubt >= enoughDoubt {
+		if l.doubt *= float64(to-from) / float64(among); l.doubt >= enoughDoubt {
 			l.hidden, l.delayed = 0, 0
 		}
 	}
@@ -80,13 +82,18 @@ func (l *load) answer(which int, began []time.Time, now time.Time) {
 	l.next = (l.next + 1) % len(l.answers)
 }
 
+// peers returns the requests that began at about the same time as one.
+func (l *load) peers(which int, began []time.Time) (from, to int) {
+	first, last := began[which].Add(-l.quickest/2), began[which].Add(l.quickest/2)
+	from = sort.Search(which, func(i int) bool { return !began[i].Before(first) })
+	to = which + sort.Search(len(began)-which, func(i int) bool { return began[which+i].After(last) })
+	return from, to
+}
+
 // older returns how many requests certainly came before one.
-func (l *load) older(which int, began []time.Time) (n int) {
+func (l *load) older(which int, began []time.Time) int {
 	latest := began[which].Add(-l.apart() / 2)
-	for n < which && !began[n].After(latest) {
-		n++
-	}
-	return n
+	return sort.Search(which, func(i int) bool { return began[i].After(latest) })
 }
 
 // together returns how many of the last answers came so shortly before now that

@@ -1,6 +1,7 @@
 package speccache
 
 import (
+	"math"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -14,31 +15,53 @@ type rates map[string]pace
 type pace struct{ *rate.Limiter }
 
 const (
-	maxRates = 64 // of a scope; when there are more, all are full again
+	maxRates = 64 // of a scope that are not full; all hosts beyond share one
+	theRest  = "" // which is no host's name
 	// burstSeconds is for how long what was not used may be used later.
 	burstSeconds = 3
 )
 
 // of returns the pace at a host.
-func (r *rates) of(host string, perSecond float64) pace {
+func (r *rates) of(host string, perSecond float64, now time.Time) pace {
 	if b, ok := (*r)[host]; ok {
 		return b
 	}
-	if *r == nil || len(*r) >= maxRates {
+	if *r == nil {
 		*r = rates{}
 	}
-	b := pace{rate.NewLimiter(rate.Limit(perSecond), max(1, int(burstSeconds*perSecond)))}
+	if len(*r) >= maxRates {
+		r.forget(now)
+	}
+	if len(*r) >= maxRates {
+		host = theRest
+		if b, ok := (*r)[host]; ok {
+			return b
+		}
+	}
+	burst := max(1, min(burstSeconds*perSecond, math.MaxInt32))
+	b := pace{rate.NewLimiter(rate.Limit(perSecond), int(burst))}
 	(*r)[host] = b
 	return b
 }
 
-// after returns how long there will be no token.
+// forget lets go of the full buckets, which are as good as new ones.
+func (r rates) forget(now time.Time) {
+	for host, b := range r {
+		if b.TokensAt(now) >= float64(b.Burst()) {
+			delete(r, host)
+		}
+	}
+}
+
+// after returns how long there will be no token. Whoever waits for longer than
+// an hour may ask again then.
 func (b pace) after(now time.Time) time.Duration {
 	missing := 1 - b.TokensAt(now)
 	if missing <= 0 {
 		return 0
 	}
-	return max(1, time.Duration(missing/float64(b.Limit())*float64(time.Second)))
+	seconds := min(missing/float64(b.Limit()), time.Hour.Seconds())
+	return max(1, time.Duration(seconds*float64(time.Second)))
 }
 
 // owe takes a token that need not be there, down to what a burst takes to come

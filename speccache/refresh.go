@@ -73,7 +73,7 @@ func (r *renewer[O]) expect(e *entry[O]) {
 func (r *renewer[O]) wait(at time.Duration) {
 	left := at - r.c.now()
 	if r.timer == nil {
-		r.timer = time.AfterFunc(left, r.look)
+		r.timer = time.AfterFunc(left, func() { r.c.spawn(r.look) }) // asks Environment.Host, and Close waits
 	} else {
 		r.timer.Reset(left)
 	}
@@ -119,6 +119,7 @@ func (r *renewer[O]) renew(e *entry[O], verify bool) {
 	c.mu.Lock()
 	s := c.sessions[e.session]
 	c.mu.Unlock()
+	host := c.hostOf(e.key.action) // before anything is held: it may call Goexit
 	if s == nil || !s.serving() || !s.accept(e.key.version, e.session) ||
 		!e.renewing.CompareAndSwap(false, true) {
 		return
@@ -127,7 +128,7 @@ func (r *renewer[O]) renew(e *entry[O], verify bool) {
 		e.renewing.Store(false)
 		return
 	}
-	f := r.flight(s, e)
+	f := r.flight(s, e, host)
 	if !f.stamp.quiet() || e.why(f.started) != "" || !c.limiter.try(f) {
 		s.count(cRenewSkipped, 1)
 		e.renewing.Store(false)
@@ -141,13 +142,13 @@ func (r *renewer[O]) renew(e *entry[O], verify bool) {
 }
 
 // flight makes the run ahead that a renewal is to limits, writes and Close.
-func (r *renewer[O]) flight(s *Session[O], e *entry[O]) *flight[O] {
+func (r *renewer[O]) flight(s *Session[O], e *entry[O], host string) *flight[O] {
 	f := &flight[O]{
 		key: e.key, scope: e.scope, session: s, rule: r.c.tools.of(e.key.action),
 		stamp: e.scope.stamp(), started: r.c.now(),
 		guess: &guess{source: "renewal", step: s.begun.Load(), steps: s.begun},
 	}
-	f.host = r.c.hostOf(e.key.action)
+	f.host = host
 	f.ctx = &endable{Context: s.tagged(context.Background(), true, f.rule.public()), run: f}
 	return f
 }

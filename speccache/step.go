@@ -34,7 +34,8 @@ type draft[O any] struct {
 	said   bool // it has made a guess, whatever became of it
 	yields int
 	rank   int  // guesses that rules and policy let pass
-	later  bool // some wait for a place at their host
+	later  bool // some wait, or have waited, for a place at their host
+	lines  lines[O]
 	runs   errgroup.Group
 	seen   []actions.Action // resolved; begins in few
 	few    [DefaultTopN]actions.Action

@@ -49,18 +49,28 @@ var hostMutants = []mutant{
 	},
 	{
 		name: "a scope's rate has no end", file: "speccache/limiter.go",
-		edits: []edit{{"after := f.session.scope.rates.of(f.host, l.rate).after(time.Now()); after > 0", "after := f.session.scope.rates.of(f.host, l.rate).after(time.Now()); after > 0 && false"}},
+		edits: []edit{{"after := f.session.scope.rates.of(f.host, l.rate, now).after(now); after > 0", "after := f.session.scope.rates.of(f.host, l.rate, now).after(now); after > 0 && false"}},
 		tests: "NoMoreThanItsRate",
 	},
 	{
 		name: "the target's own runs leave the rate to guesses", file: "speccache/limiter.go",
-		edits: []edit{{"	s.scope.rates.of(host, l.rate).owe(time.Now())\n", ""}},
+		edits: []edit{{"	s.scope.rates.of(host, l.rate, now).owe(now)\n", "	_ = now\n"}},
 		tests: "NoMoreThanItsRate",
 	},
 	{
 		name: "a guess that waits for its host holds up the others", file: "speccache/limiter.go",
-		edits: []edit{{"if full.host != nil && !wait {", "if false {"}},
+		edits: []edit{{"if (full.host != nil || full.after > maxApart) && !wait {", "if false {"}},
 		tests: "KeepsNoOtherWaiting",
+	},
+	{
+		name: "a guess whose rate is used up holds up the others", file: "speccache/limiter.go",
+		edits: []edit{{"(full.host != nil || full.after > maxApart)", "full.host != nil"}},
+		tests: "RateIsUsedUpKeepsNoOther",
+	},
+	{
+		name: "who asks many hosts has a rate anew", file: "speccache/rates.go",
+		edits: []edit{{"		host = theRest\n", "		clear(*r)\n"}},
+		tests: "WhoAsksManyHosts",
 	},
 	{
 		name: "a guess that waits is dropped when the predictor returns", file: "speccache/step.go",
