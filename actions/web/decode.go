@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"net/http"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -37,6 +38,19 @@ func decode(body, contentType string, limit int64) (string, error) {
 	b.Grow(int(n))
 	_, err = io.Copy(&b, text())
 	return strings.TrimPrefix(b.String(), mark), err
+}
+
+// coded reports whether a body is in a coding that the transport left, if only by
+// the last of several lines.
+func coded(h http.Header) bool {
+	for _, line := range h.Values("Content-Encoding") {
+		for coding := range strings.SplitSeq(line, ",") {
+			if coding = strings.TrimSpace(coding); coding != "" && !strings.EqualFold(coding, "identity") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 const mark = "\uFEFF" // of byte order

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"container/list"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -211,8 +212,8 @@ func (f *Fetcher) fetchRobots(run context.Context, asked <-chan struct{}, via ht
 	}
 }
 
-// readRobots follows redirects on the origin's host: one that leaves it would
-// take runs ahead to a host that nobody visits.
+// readRobots follows redirects on the origin's host that any run ahead might
+// follow: one that leaves it would take runs ahead to a host that nobody visits.
 func (f *Fetcher) readRobots(ctx context.Context, via http.RoundTripper, origin string) (text string, code int, err error) {
 	to, err := absolute(origin + "/robots.txt")
 	for hops := 0; err == nil; hops++ {
@@ -223,7 +224,7 @@ func (f *Fetcher) readRobots(ctx context.Context, via http.RoundTripper, origin 
 			return text, code, err
 		case hops == robotsRedirects:
 			return "", http.StatusNotFound, nil // RFC 9309, section 2.3.1.2
-		case bareHost(next.host) != bareHost(to.host) || downgrade(to.url, next.url):
+		case bareHost(next.host) != bareHost(to.host) || f.ruleFor(to, next) != "":
 			return "", 0, fmt.Errorf("web: %s: redirect to %s", to.url, next.url)
 		}
 		to = next
@@ -265,9 +266,15 @@ func (f *Fetcher) hopRobots(ctx context.Context, via http.RoundTripper, to addre
 		drain(resp.Body, cancel)
 		return "", max(code, http.StatusBadRequest), address{}, nil
 	}
+	if code == http.StatusPartialContent || coded(resp.Header) { // rules that nobody sees
+		cancel()
+		return "", code, address{}, fmt.Errorf("web: %s: %w", to.url, errUnreadable)
+	}
 	text, err = readStart(resp.Body)
 	return text, code, address{}, err
 }
+
+var errUnreadable = errors.New("a part, or coded in a way that nobody asked for")
 
 // readStart reads as much of a robots.txt as counts, in whole lines.
 func readStart(body io.Reader) (string, error) {
