@@ -128,6 +128,7 @@ func TestARobotsFileThatCanNotBeReadForbidsAndOneThatIsNotThereAllows(t *testing
 			w.Header().Set("Content-Encoding", "br")
 			_, _ = io.WriteString(w, "\x0b\x02\x80\x03")
 		}, "robots"},
+		"in UTF-16":  {robotsText("\xff\xfeU\x00s\x00e\x00r\x00"), "robots"},
 		"closed":     {func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) }, "robots"},
 		"a redirect": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/other", http.StatusFound) }, ""},
 		"a loop":     {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/robots.txt", http.StatusFound) }, ""},

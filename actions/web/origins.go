@@ -204,9 +204,9 @@ func (f *Fetcher) fetchRobots(run context.Context, asked <-chan struct{}, via ht
 	switch {
 	case err != nil && (run.Err() != nil || isClosed(asked)): // which says nothing
 	case err != nil, code >= 500, code == http.StatusTooManyRequests:
-		f.origins.learn(r, nil, true, robotsFailure)
+		f.origins.learn(r, robots{}, true, robotsFailure)
 	case code >= 400: // there is none
-		f.origins.learn(r, nil, false, robotsAge)
+		f.origins.learn(r, robots{}, false, robotsAge)
 	default:
 		f.origins.learn(r, parseRobots(text, productOf(f.cfg.UserAgent)), false, robotsAge)
 	}
@@ -270,11 +270,13 @@ func (f *Fetcher) hopRobots(ctx context.Context, via http.RoundTripper, to addre
 		cancel()
 		return "", code, address{}, fmt.Errorf("web: %s: %w", to.url, errUnreadable)
 	}
-	text, err = readStart(resp.Body)
+	if text, err = readStart(resp.Body); strings.HasPrefix(text, "\xFF\xFE") || strings.HasPrefix(text, "\xFE\xFF") {
+		err = errUnreadable // UTF-16
+	}
 	return text, code, address{}, err
 }
 
-var errUnreadable = errors.New("a part, or coded in a way that nobody asked for")
+var errUnreadable = errors.New("a robots.txt that is not whole, or not UTF-8")
 
 // readStart reads as much of a robots.txt as counts, in whole lines.
 func readStart(body io.Reader) (string, error) {

@@ -92,7 +92,7 @@ func TestARefusalSaysWhatItsRuleMeans(t *testing.T) {
 		`web: "https://a.example/f" may not run ahead: rule "download": the link offers a file`:                                                                     {Rule: "download", URL: "https://a.example/f"},
 		`web: "click {}" may not run ahead: rule "unresolved": it is no visit of a URL`:                                                                             {Rule: "unresolved", URL: "click {}"},
 		`web: "https://...@a.example/" may not run ahead: rule "scheme": it is no http or https URL`:                                                                {Rule: "scheme", URL: "https://u:secret@a.example/"},
-		`web: "https://a.example/?a=...&token=..." may not run ahead: rule "action-like": its words sound like doing rather than reading, or it may work only once`: {Rule: "action-like", URL: "https://a.example/?a=1&token=secret"},
+		`web: "https://a.example/?a=...&token=..." may not run ahead: rule "action-like": its URL or link sounds like doing rather than reading, or it may work only once`: {Rule: "action-like", URL: "https://a.example/?a=1&token=secret"},
 		`web: "https://a.example/@me" may not run ahead: rule "provenance": no page that the session remembers links to it`:                                         {Rule: "provenance", URL: "https://a.example/@me"},
 		`web: "https://a.example/" may not run ahead: rule "my own"`:                                                                                                {Rule: "my own", URL: "https://a.example/"},
 	} {
