@@ -91,7 +91,11 @@ func labelActs(label string) bool {
 		slices.ContainsFunc(phrases, func(phrase []string) bool { return slices.Equal(list, phrase) })
 }
 
-const maxDeedLabel = 64 // bytes
+// Limits on what is looked at, in bytes.
+const (
+	maxDeedLabel = 64      // a longer label says more than a deed
+	maxScript    = 4 << 10 // a longer script of a link does something
+)
 
 // attributeActs reports whether an attribute of a link says that choosing it does
 // something that asking for its address does not, or asks for confirmation first.
@@ -99,8 +103,8 @@ const maxDeedLabel = 64 // bytes
 func attributeActs(name, value []byte) bool {
 	switch string(name) {
 	case "onclick":
-		script := string(value)
-		return acts(script) || strings.Contains(strings.ToLower(script), "submit")
+		script := string(value[:min(len(value), maxScript)])
+		return len(value) > maxScript || acts(script) || strings.Contains(strings.ToLower(script), "submit")
 	case "data-method", "data-turbo-method":
 		return !strings.EqualFold(strings.TrimSpace(string(value)), "get")
 	case "hx-post", "hx-put", "hx-patch", "hx-delete":

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/speccache/speccache-go/actions"
@@ -87,14 +88,14 @@ func TestThePageInViewIsNotFetchedAgainAheadOfTime(t *testing.T) {
 
 func TestARefusalSaysWhatItsRuleMeans(t *testing.T) {
 	for want, e := range map[string]*web.PolicyError{
-		`web: "https://a.example/" may not run ahead: rule "in view": it is the page that the target looks at`:                                                      {Rule: "in view", URL: "https://a.example/"},
-		`web: "https://a.example/" may not run ahead: rule "host": no page that the session remembers is on its host and port`:                                      {Rule: "host", URL: "https://a.example/"},
-		`web: "https://a.example/f" may not run ahead: rule "download": the link offers a file`:                                                                     {Rule: "download", URL: "https://a.example/f"},
-		`web: "click {}" may not run ahead: rule "unresolved": it is no visit of a URL`:                                                                             {Rule: "unresolved", URL: "click {}"},
-		`web: "https://...@a.example/" may not run ahead: rule "scheme": it is no http or https URL`:                                                                {Rule: "scheme", URL: "https://u:secret@a.example/"},
+		`web: "https://a.example/" may not run ahead: rule "in view": it is the page that the target looks at`:                                                             {Rule: "in view", URL: "https://a.example/"},
+		`web: "https://a.example/" may not run ahead: rule "host": no page that the session remembers is on its host and port`:                                             {Rule: "host", URL: "https://a.example/"},
+		`web: "https://a.example/f" may not run ahead: rule "download": the link offers a file`:                                                                            {Rule: "download", URL: "https://a.example/f"},
+		`web: "click {}" may not run ahead: rule "unresolved": it is no visit of a URL`:                                                                                    {Rule: "unresolved", URL: "click {}"},
+		`web: "https://...@a.example/" may not run ahead: rule "scheme": it is no http or https URL`:                                                                       {Rule: "scheme", URL: "https://u:secret@a.example/"},
 		`web: "https://a.example/?a=...&token=..." may not run ahead: rule "action-like": its URL or link sounds like doing rather than reading, or it may work only once`: {Rule: "action-like", URL: "https://a.example/?a=1&token=secret"},
-		`web: "https://a.example/@me" may not run ahead: rule "provenance": no page that the session remembers links to it`:                                         {Rule: "provenance", URL: "https://a.example/@me"},
-		`web: "https://a.example/" may not run ahead: rule "my own"`:                                                                                                {Rule: "my own", URL: "https://a.example/"},
+		`web: "https://a.example/@me" may not run ahead: rule "provenance": no page that the session remembers links to it`:                                                {Rule: "provenance", URL: "https://a.example/@me"},
+		`web: "https://a.example/" may not run ahead: rule "my own"`:                                                                                                       {Rule: "my own", URL: "https://a.example/"},
 	} {
 		assert.EqualError(t, e, want)
 	}
@@ -198,6 +199,7 @@ func TestThePageInViewIsNotFetchedAgainWhateverPageLinksToIt(t *testing.T) {
 func TestALinkThatItsPageMarksAsDoingIsActionLikeWhateverItsURL(t *testing.T) {
 	for _, link := range []string{
 		`<a href=/x onclick="return confirm('Sure?')">It</a>`, `<a href=/x ONCLICK="deleteItem(5)">It</a>`,
+		`<a href=/x onclick="` + strings.Repeat("track(1);", 1000) + `">It</a>`,
 		`<a href=/x onclick="document.forms[0].submit(); return false">It</a>`, `<a href=/x data-confirm="Sure?">It</a>`,
 		`<a data-method=delete href=/x>It</a>`, `<a href=/x data-turbo-method="post">It</a>`, `<a href=/x hx-delete=/x>It</a>`,
 		`<a href=/x data-turbo-confirm>It</a>`, `<map><area href=/x alt=It onclick="doLogout()"></map>`,
