@@ -1,10 +1,11 @@
 package web
 
 import (
+	"context"
+	"fmt"
 	"hash/maphash"
 	"net/http"
 	neturl "net/url"
-	"path"
 	"strings"
 	"time"
 )
@@ -45,11 +46,30 @@ type cookie struct {
 
 func newCookies() *cookies { return &cookies{turn: make(chan struct{}, 1)} }
 
+// take waits for the turn, or for the end of a visit: a jar may hang.
+func (k *cookies) take(ctx context.Context) error {
+	select {
+	case k.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("web: waiting for the scope's jar: %w", ctx.Err())
+	}
+}
+
 // store puts cookies into the scope's jar, and reports whether that changes what
-// any request carries.
-func (k *cookies) store(jar http.CookieJar, u *neturl.URL, set []*http.Cookie) (changed bool) {
-	k.turn <- struct{}{}
+// any request carries: also if the jar panics, for who knows what it has done.
+func (k *cookies) store(ctx context.Context, jar http.CookieJar, u *neturl.URL, set []*http.Cookie, changed *bool) error {
+	if err := k.take(ctx); err != nil {
+		return err
+	}
 	defer func() { <-k.turn }()
+	was := *changed
+	*changed = true
+	*changed = k.put(jar, u, set) || was
+	return nil
+}
+
+func (k *cookies) put(jar http.CookieJar, u *neturl.URL, set []*http.Cookie) (changed bool) {
 	before := make([]bool, len(set))
 	for i, c := range set {
 		before[i] = shows(jar, u, c)
@@ -70,17 +90,19 @@ func (k *cookies) store(jar http.CookieJar, u *neturl.URL, set []*http.Cookie) (
 }
 
 // news reports whether storing cookies could change what requests carry.
-func (k *cookies) news(jar http.CookieJar, u *neturl.URL, set []*http.Cookie) bool {
-	k.turn <- struct{}{}
+func (k *cookies) news(ctx context.Context, jar http.CookieJar, u *neturl.URL, set []*http.Cookie) (bool, error) {
+	if err := k.take(ctx); err != nil {
+		return false, err
+	}
 	defer func() { <-k.turn }()
 	for _, c := range set {
 		name, what := hashesOf(u, c)
 		seen := shows(jar, u, c)
 		if old, ok := k.known[name]; (!ok || old != cookie{what, seen}) && (seen || !gone(c)) {
-			return true
+			return true, nil
 		}
 	}
-	return false
+	return false, nil
 }
 
 var cookieSeed = maphash.MakeSeed()
@@ -90,10 +112,11 @@ func hashesOf(u *neturl.URL, c *http.Cookie) (name, what uint64) {
 	type which struct{ host, name, path string }
 	type says struct {
 		value, domain string
+		quoted        bool
 		secure, gone  bool
 	}
 	name = maphash.Comparable(cookieSeed, which{u.Host, c.Name, pathOf(u, c)})
-	what = maphash.Comparable(cookieSeed, says{c.Value, strings.ToLower(c.Domain), c.Secure, gone(c)})
+	what = maphash.Comparable(cookieSeed, says{c.Value, strings.ToLower(c.Domain), c.Quoted, c.Secure, gone(c)})
 	return name, what
 }
 
@@ -106,17 +129,18 @@ func gone(c *http.Cookie) bool {
 // it is to be deleted.
 func shows(jar http.CookieJar, u *neturl.URL, c *http.Cookie) bool {
 	for _, has := range jar.Cookies(&neturl.URL{Scheme: "https", Host: u.Host, Path: pathOf(u, c)}) {
-		if has.Name == c.Name && (has.Value == c.Value || gone(c)) {
+		if has.Name == c.Name && (has.Value == c.Value && has.Quoted == c.Quoted || gone(c)) {
 			return true
 		}
 	}
 	return false
 }
 
-// pathOf returns where a cookie is for: RFC 6265, section 5.2.4.
+// pathOf returns where a cookie is for, to the letter: RFC 6265, sections 5.1.4
+// and 5.2.4.
 func pathOf(u *neturl.URL, c *http.Cookie) string {
 	if strings.HasPrefix(c.Path, "/") {
 		return c.Path
 	}
-	return path.Dir("/" + strings.TrimPrefix(u.Path, "/"))
+	return "/" + strings.TrimPrefix(u.Path[:max(strings.LastIndexByte(u.Path, '/'), 0)], "/")
 }

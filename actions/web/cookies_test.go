@@ -1,12 +1,15 @@
 package web_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
 	neturl "net/url"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/speccache/speccache-go/actions"
 	"github.com/speccache/speccache-go/actions/web"
@@ -55,6 +58,7 @@ func TestAVisitSaysThatItChangedTheCookiesExactlyIfItDid(t *testing.T) {
 		"for the whole domain":  {"a=1", "a=1; Domain=site.example", true, true},
 		"for hosts below":       {"a=1", "a=1; Domain=www.site.example", true, true},
 		"in clear text, too":    {"a=1; Secure", "a=1", true, true},
+		"in quotes now":         {"a=1", `a="1"`, true, true},
 		"deleted":               {"a=1", "a=; Max-Age=0", true, true},
 		"deleted by its date":   {"a=1", "a=1" + gone, true, true},
 		"deleted, but not here": {"a=1", "a=; Max-Age=0; Path=/account", false, false},
@@ -86,6 +90,66 @@ func TestAVisitSaysThatItChangedTheCookiesExactlyIfItDid(t *testing.T) {
 		})
 	}
 }
+
+// A jar stores cookies that name no path by the letters of the path that they come
+// from, and a change must be looked for there.
+func TestALoginIsNoticedAtWhateverPathItHappens(t *testing.T) {
+	for _, path := range []string{
+		"/", "/a", "/a/", "/a/b", "/a//b", "//", "//a/b", "/a/..%2fb", "/a/.%2f/b", "/%2e%2fb", "/a/b%2f", "/a%3fb/c", "/a;b=/c", "/%2F%2Fa/b",
+	} {
+		for _, line := range []string{"a=1", "a=1; Path=", "a=1; Path=x", "a=1; Path=//", "a=1; Path=/a/../b", "a=1; Path=/%61"} {
+			jar := newJar(t)
+			f := web.New(web.Config{IgnoreRobots: true, Identity: func(scope string) web.Identity {
+				return web.Identity{Jar: jar, Transport: answers("Set-Cookie", line)}
+			}})
+			a, err := web.Visit("https://site.example" + path)
+			if err != nil {
+				continue
+			}
+			changes := 0
+			_, err = f.Do(actions.WithRun(t.Context(), actions.Call{Scope: "alice"}, func(actions.Call) { changes++ }), a)
+			require.NoError(t, err)
+			assert.Equal(t, 1, changes, "%s at %s", line, path)
+		}
+	}
+}
+
+// A jar that panics may have stored something before.
+func TestAJarThatPanicsLeavesNothingServedFromBefore(t *testing.T) {
+	f := web.New(web.Config{IgnoreRobots: true, Identity: func(scope string) web.Identity {
+		return web.Identity{Jar: oddJar{func() { panic("full") }}, Transport: answers("Set-Cookie", "a=1")}
+	}})
+	changes := 0
+	ctx := actions.WithRun(t.Context(), actions.Call{Scope: "alice"}, func(actions.Call) { changes++ })
+	for i := range 2 { // and nobody waits for the first for ever
+		assert.Panics(t, func() { _, _ = f.Do(ctx, visit(t, cookieHome)) })
+		assert.Equal(t, i+1, changes)
+	}
+}
+
+func TestAVisitThatWaitsForAJarEndsWithItsContext(t *testing.T) {
+	busy, let := make(chan struct{}, 1), make(chan struct{})
+	f := web.New(web.Config{IgnoreRobots: true, Identity: func(scope string) web.Identity {
+		return web.Identity{Jar: oddJar{func() { busy <- struct{}{}; <-let }}, Transport: answers("Set-Cookie", "a=1")}
+	}})
+	var first sync.WaitGroup
+	first.Go(func() { _, _ = f.Do(actions.WithCall(t.Context(), actions.Call{Scope: "alice"}), visit(t, cookieHome)) })
+	<-busy
+	for _, ahead := range []bool{false, true} {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		_, err := f.Do(actions.WithCall(ctx, actions.Call{Scope: "alice", Ahead: ahead}), visit(t, cookieHome))
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		cancel()
+	}
+	close(let)
+	first.Wait()
+}
+
+// oddJar does something when cookies are stored, and has none.
+type oddJar struct{ store func() }
+
+func (j oddJar) SetCookies(*neturl.URL, []*http.Cookie) { j.store() }
+func (j oddJar) Cookies(*neturl.URL) []*http.Cookie     { return nil }
 
 func TestAnAnswerStoresNoMoreCookiesThanABrowserWould(t *testing.T) {
 	jar := newJar(t)

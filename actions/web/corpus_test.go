@@ -141,6 +141,8 @@ func corpus(t testing.TB) map[string]trap {
 		"links, none closed":    {answer: body(kind, "", "<a href=/x>a<b><i>", 50_000)},
 		"links within labels":   {answer: body(kind, "<a href=/>", "<b>long label</b> ", 300_000)},
 		"attributes":            {answer: body(kind, "<a ", "a=b ", 500_000)},
+		"a link's script":       {answer: body(kind, `<a href=/x onclick="`, "a ", 2_000_000)},
+		"scripts of links":      {answer: body(kind, "", `<a href=/x onclick="aB">`, 50_000)},
 		"nesting":               {answer: body(kind, "", "<div>", 50_000)},
 		"nesting of lists":      {answer: body(kind, "", "<ul><li>", 30_000)},
 		"nesting of tables":     {answer: body(kind, "", "<table><tr><td>", 17_000)},

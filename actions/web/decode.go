@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"net/http"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -43,6 +44,19 @@ func decode(body, contentType string, limit int64) (string, error) {
 		return "", fmt.Errorf("as UTF-8: %w", tooLarge(limit))
 	}
 	return whole, nil
+}
+
+// coded reports whether a body is in a coding that the transport left, if only by
+// the last of several lines.
+func coded(h http.Header) bool {
+	for _, line := range h.Values("Content-Encoding") {
+		for coding := range strings.SplitSeq(line, ",") {
+			if coding = strings.TrimSpace(coding); coding != "" && !strings.EqualFold(coding, "identity") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 const mark = "\uFEFF" // of byte order

@@ -1,15 +1,17 @@
 package web
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // deeds are words of URLs that do something, or that work only once. GET
 // should change nothing, and often does.
 var deeds = words("logout logoff signout signoff delete remove unsubscribe " +
-	"confirm approve pay vote addtocart addtobasket addtobag")
+	"confirm approve pay vote upvote downvote revoke destroy addtocart addtobasket addtobag")
 
 // stems are deeds that glue themselves to what they are done to: deleteitem.
 var stems = []string{"logout", "logoff", "signout", "signoff", "confirm", "addto"}
@@ -27,8 +29,8 @@ var phrases = [][]string{
 }
 
 // keys are words in the names of query parameters that say the same, and so
-// is what ends in token.
-var keys = words("do action token code passcode authcode accesscode otp basket cart")
+// is what ends in token or nonce.
+var keys = words("do action token code passcode authcode accesscode otp basket cart csrf xsrf sesskey")
 
 // searches are words in the names of parameters that hold what somebody
 // searches for.
@@ -52,7 +54,7 @@ func actionLike(url string) bool {
 	path, query, _ := strings.Cut(path, "?")
 	for segment := range strings.SplitSeq(path, "/") {
 		name, parameters, _ := strings.Cut(segment, ";")
-		if acts(splitWords(unescape(name, false))) || queryActs(parameters) {
+		if acts(unescape(name, false)) || queryActs(parameters) {
 			return true
 		}
 	}
@@ -65,22 +67,68 @@ func queryActs(query string) bool {
 		pair, query = cutAny(query, "&;")
 		key, value, _ := strings.Cut(pair, "=")
 		value = unescape(value, true)
-		names := splitWords(unescape(key, true))
-		if acts(names) || slices.ContainsFunc(names, isKey) {
+		key = unescape(key, true)
+		names := splitWords(key)
+		if acts(key) || slices.ContainsFunc(names, isKey) || slices.ContainsFunc(splitWords(strings.ToLower(key)), isKey) {
 			return true
 		}
 		sentence := strings.ContainsFunc(value, unicode.IsSpace)
-		if !(sentence && len(names) > 0 && searches[names[len(names)-1]]) && acts(splitWords(value)) {
+		if !(sentence && len(names) > 0 && searches[names[len(names)-1]]) && acts(value) {
 			return true
 		}
 	}
 	return false
 }
 
-func isKey(word string) bool { return keys[word] || strings.HasSuffix(word, "token") }
+// labelActs reports whether a link is called after a deed, and nothing else:
+// "Log out", wherever that leads.
+func labelActs(label string) bool {
+	if len(label) > maxDeedLabel {
+		return false
+	}
+	list := splitWords(strings.ToLower(label))
+	return len(list) == 1 && deeds[list[0]] ||
+		slices.ContainsFunc(phrases, func(phrase []string) bool { return slices.Equal(list, phrase) })
+}
 
-// acts reports whether one of the words is a deed, or some in a row are.
-func acts(list []string) bool {
+// Limits on what is looked at, in bytes.
+const (
+	maxDeedLabel = 64      // a longer label says more than a deed
+	maxScript    = 4 << 10 // a longer script of a link does something
+)
+
+// attributeActs reports whether an attribute of a link says that choosing it does
+// something that asking for its address does not, or asks for confirmation first.
+// Pages have scripts for that.
+func attributeActs(name, value []byte) bool {
+	switch string(name) {
+	case "onclick":
+		script := string(value[:min(len(value), maxScript)])
+		return len(value) > maxScript || acts(script) || strings.Contains(strings.ToLower(script), "submit")
+	case "data-method", "data-turbo-method":
+		return !strings.EqualFold(strings.TrimSpace(string(value)), "get")
+	case "hx-post", "hx-put", "hx-patch", "hx-delete":
+		return true
+	}
+	return bytes.HasSuffix(name, []byte("-confirm"))
+}
+
+func isKey(word string) bool {
+	return keys[word] || strings.HasSuffix(word, "token") || strings.HasSuffix(word, "nonce")
+}
+
+// acts reports whether a text names a deed, whichever way its capitals are read:
+// many servers make nothing of them, and take /dElete for /delete.
+func acts(text string) bool {
+	if actsIn(splitWords(text)) {
+		return true
+	}
+	lower := strings.ToLower(text)
+	return lower != text && actsIn(splitWords(lower))
+}
+
+// actsIn reports whether one of the words is a deed, or some in a row are.
+func actsIn(list []string) bool {
 	for i, word := range list {
 		if isDeed(word) || phraseAt(list[i:]) {
 			return true
@@ -135,14 +183,29 @@ func unescapeOnce(s string) string {
 	}
 	b := append(make([]byte, 0, len(s)), s[:at]...)
 	for i := at; i < len(s); i++ {
-		if s[i] == '%' && i+2 < len(s) && isHex(s[i+1]) && isHex(s[i+2]) {
+		switch {
+		case escaped2(s[i:]):
 			b = append(b, unhex(s[i+1])<<4|unhex(s[i+2]))
 			i += 2
-			continue
+		case escaped4(s[i:]):
+			b = utf8.AppendRune(b, rune(unhex(s[i+2]))<<12|rune(unhex(s[i+3]))<<8|rune(unhex(s[i+4]))<<4|rune(unhex(s[i+5])))
+			i += 5
+		default:
+			b = append(b, s[i])
 		}
-		b = append(b, s[i])
 	}
 	return string(b)
+}
+
+// escaped2 reports whether s begins with an escaped byte, as in %64.
+func escaped2(s string) bool {
+	return len(s) >= 3 && s[0] == '%' && isHex(s[1]) && isHex(s[2])
+}
+
+// escaped4 reports whether s begins with an escaped character as some servers
+// still read it: %u0064.
+func escaped4(s string) bool {
+	return len(s) >= 6 && s[0] == '%' && s[1]|0x20 == 'u' && isHex(s[2]) && isHex(s[3]) && isHex(s[4]) && isHex(s[5])
 }
 
 func unhex(c byte) byte {
@@ -154,11 +217,14 @@ func unhex(c byte) byte {
 
 // splitWords returns the words of a text in lower case. They end at whatever
 // is no letter, and before a capital that follows a small letter: signOut.
-// What nobody sees is left out.
+// What nobody sees is left out, and wide letters are letters.
 func splitWords(text string) []string {
 	text = strings.Map(func(r rune) rune {
-		if invisible(r) {
+		switch {
+		case invisible(r):
 			return -1
+		case r >= '\uFF01' && r <= '\uFF5E':
+			return r - '\uFF01' + '!'
 		}
 		return r
 	}, text)

@@ -169,8 +169,8 @@ type PolicyError struct {
 	// to it, and no template has it), "host" (no page of the session is on its
 	// host and port, or on its host if that port is 80 or 443),
 	// "downgrade" (only by https, and this is http),
-	// "action-like" (its words sound like doing rather than reading, or it
-	// may work only once), "download" (the link offers a file), "in view" (it
+	// "action-like" (it sounds like doing rather than reading, by the words of
+	// its URL or what the page says of the link, or it may work only once), "download" (the link offers a file), "in view" (it
 	// is the page that the target looks at), "unresolved" (no visit), "robots"
 	// (the host's robots.txt does not allow it, or could not be read),
 	// "backoff" (the host answered 429 or 503 a moment ago), "credentials" (the
@@ -220,7 +220,7 @@ var meanings = map[string]string{
 	"provenance":  "no page that the session remembers links to it",
 	"host":        "no page that the session remembers is on its host and port",
 	"downgrade":   "it is http, and the session reads its host by https",
-	"action-like": "its words sound like doing rather than reading, or it may work only once",
+	"action-like": "its URL or link sounds like doing rather than reading, or it may work only once",
 	"download":    "the link offers a file",
 	"in view":     "it is the page that the target looks at",
 	"unresolved":  "it is no visit of a URL",

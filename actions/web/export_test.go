@@ -50,3 +50,12 @@ func WithLookup(g Guard, lookup func(ctx context.Context, host string) ([]netip.
 	g.lookup = lookup
 	return g
 }
+
+// WithOwn returns a guard on a machine whose addresses a test chooses.
+func WithOwn(g Guard, own func(netip.Addr) bool) Guard {
+	g.own = own
+	return g
+}
+
+// OwnAddress reports whether the system says that an address is this machine's.
+func OwnAddress(addr netip.Addr) bool { return ownAddress(addr) }

@@ -203,7 +203,7 @@ func (f *Fetcher) hop(ctx context.Context, v *visitor, to address, life *lifetim
 		cancel()
 		return nil, address{}, err
 	}
-	same := resp.StatusCode == http.StatusNotModified && old != nil && old.url == to.url
+	same := notModified(resp, req, old)
 	if same {
 		unchanged(resp, old)
 	}
@@ -273,9 +273,9 @@ func (f *Fetcher) answer(ctx context.Context, resp *http.Response, from address)
 }
 
 func checkType(resp *http.Response, from address) error {
-	sent, encoding := resp.Header.Get("Content-Type"), resp.Header.Get("Content-Encoding")
-	if encoding != "" && encoding != "identity" {
-		return &ContentTypeError{URL: from.url, Type: sent, Encoding: encoding}
+	sent := resp.Header.Get("Content-Type")
+	if coded(resp.Header) {
+		return &ContentTypeError{URL: from.url, Type: sent, Encoding: strings.Join(resp.Header.Values("Content-Encoding"), ", ")}
 	}
 	switch media, _, _ := mime.ParseMediaType(sent); media {
 	case "text/html", "application/xhtml+xml":

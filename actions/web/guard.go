@@ -12,7 +12,7 @@ import (
 )
 
 // A Guard keeps requests away from addresses that are not the public Internet's:
-// the machine's own, those of private networks, of clouds' metadata services,
+// the machine's own, public ones included, those of private networks, of clouds' metadata services,
 // and whatever else the IANA's special-purpose registries list. It decides when a
 // connection is made, on what a name resolves to, and connects to exactly that: a
 // name that resolves to something else a moment later, or a redirect, gains
@@ -35,6 +35,7 @@ type Guard struct {
 	Allow []netip.Prefix
 
 	lookup func(ctx context.Context, host string) ([]netip.Addr, error) // nil: the system's
+	own    func(addr netip.Addr) bool                                   // nil: the system's
 }
 
 // Loopback are the machine's own addresses: 127.0.0.0/8 and ::1.
@@ -71,7 +72,31 @@ func (g Guard) check(host string, addr netip.Addr) error {
 	if rule := ruleOf(addr); rule != "" {
 		return &AddressError{host, addr, rule}
 	}
+	if g.isOwn(addr) {
+		return &AddressError{host, addr, "an address of this machine"}
+	}
 	return nil
+}
+
+// isOwn reports whether a public address is this machine's: whatever listens on
+// all addresses would answer there, and hosts know the address from our visits.
+func (g Guard) isOwn(addr netip.Addr) bool {
+	if g.own != nil {
+		return g.own(addr)
+	}
+	return ownAddress(addr)
+}
+
+// ownAddress asks the system where it would reach an address from: its own ones
+// from themselves. Nothing is sent. Where that can't be told, there is no way.
+func ownAddress(addr netip.Addr) bool {
+	conn, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(netip.AddrPortFrom(addr, 9)))
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	from, ok := conn.LocalAddr().(*net.UDPAddr)
+	return ok && from.AddrPort().Addr().Unmap() == addr
 }
 
 func (g Guard) allows(addr netip.Addr) bool {

@@ -312,3 +312,37 @@ func FuzzGuard(f *testing.F) {
 		}
 	})
 }
+
+// What listens on all addresses of a machine is reached by its public ones too,
+// past whatever stands in front of it, and each host sees from where it is visited.
+func TestPublicAddressesOfThisMachineAreRefused(t *testing.T) {
+	mine, other := netip.MustParseAddr("2a00:1450::1"), netip.MustParseAddr("8.8.8.8")
+	g := web.WithOwn(web.Guard{}, func(addr netip.Addr) bool { return addr == mine })
+	assert.Equal(t, "an address of this machine", refused(g.Check(mine)))
+	assert.NoError(t, g.Check(other))
+	g = web.WithLookup(g, func(context.Context, string) ([]netip.Addr, error) { return []netip.Addr{other, mine}, nil })
+	for _, host := range []string{"site.example:80", "[" + mine.String() + "]:80"} {
+		_, err := g.DialContext(t.Context(), "tcp", host)
+		assert.NotEmpty(t, refused(err), host)
+	}
+	g.Allow = []netip.Prefix{netip.PrefixFrom(mine, 128)}
+	assert.NoError(t, g.Check(mine))
+}
+
+func TestTheSystemKnowsTheAddressesOfThisMachine(t *testing.T) {
+	all, err := net.InterfaceAddrs()
+	require.NoError(t, err)
+	found := 0
+	for _, a := range all {
+		prefix, err := netip.ParsePrefix(a.String())
+		require.NoError(t, err)
+		if addr := prefix.Addr(); !addr.IsLinkLocalUnicast() { // which need a zone
+			found++
+			assert.True(t, web.OwnAddress(addr), addr)
+		}
+	}
+	assert.Positive(t, found)
+	for _, addr := range []string{"8.8.8.8", "2606:4700:4700::1111"} {
+		assert.False(t, web.OwnAddress(netip.MustParseAddr(addr)), addr)
+	}
+}

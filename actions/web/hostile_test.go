@@ -128,6 +128,7 @@ func TestAHostileRobotsFileCostsLittleTimeAndAtMost64MiB(t *testing.T) {
 		"an endless line": body("text/plain", "User-agent: *\nDisallow: /", "a", endless),
 		"binary":          body("application/octet-stream", "", "\x00\xff\r\x1b", 200_000),
 		"rules":           body("text/plain", "User-agent: *\n", "Allow:/\n", 64_000),
+		"escapes":         body("text/plain", "User-agent: *\n", "Allow:/%61\n", 46_000),
 		"stars":           body("text/plain", "User-agent: *\n", "Disallow: /"+strings.Repeat("*a", 500)+"$\n", 500),
 		"groups":          body("text/plain", "", "User-agent: *\nDisallow: /x\n", 20_000),
 		"bomb":            bomb(t),

@@ -153,13 +153,14 @@ func (f *Fetcher) heed(ctx context.Context, v *visitor, to address, resp *http.R
 		return err
 	}
 	known := f.pools.of(partyOf(v.call)).cookies
-	switch {
-	case !v.call.Ahead:
-		changed = known.store(v.id.Jar, u, set) || changed
-	case known.news(v.id.Jar, u, set):
+	if !v.call.Ahead {
+		return known.store(ctx, v.id.Jar, u, set, &changed)
+	}
+	news, err := known.news(ctx, v.id.Jar, u, set)
+	if news {
 		return &PolicyError{Rule: "cookie", URL: to.url}
 	}
-	return nil
+	return err
 }
 
 // clearsCookies reports whether the host wants its cookies forgotten. A jar can't

@@ -24,6 +24,7 @@ type Link struct {
 	host     string // of URL, with a port that is not the scheme's own
 	inPage   bool   // leads to a place on the page that it stands on
 	download bool   // offers a file
+	acts     bool   // by its markup: see attributeActs
 }
 
 // choice reports whether a reader can choose the link to get to a page.
@@ -65,7 +66,7 @@ func (k *linker) add(a anchor) {
 		k.seen[a.href] = len(k.links)
 		k.bytes += len(l.URL)
 	}
-	l.Label, l.download = a.label, a.download
+	l.Label, l.download, l.acts = a.label, a.download, a.acts
 	k.links = append(k.links, l)
 }
 

@@ -120,6 +120,15 @@ func TestARobotsFileThatCanNotBeReadForbidsAndOneThatIsNotThereAllows(t *testing
 			w.Header().Set("Content-Length", "100")
 			_, _ = io.WriteString(w, "User-agent: *")
 		}, "robots"},
+		"a part": {func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusPartialContent)
+			_, _ = io.WriteString(w, "User-agent: nobody")
+		}, "robots"},
+		"unreadable": {func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Encoding", "br")
+			_, _ = io.WriteString(w, "\x0b\x02\x80\x03")
+		}, "robots"},
+		"in UTF-16":  {robotsText("\xff\xfeU\x00s\x00e\x00r\x00"), "robots"},
 		"closed":     {func(w http.ResponseWriter, r *http.Request) { panic(http.ErrAbortHandler) }, "robots"},
 		"a redirect": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/other", http.StatusFound) }, ""},
 		"a loop":     {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/robots.txt", http.StatusFound) }, ""},
@@ -143,6 +152,24 @@ func TestARobotsFileThatCanNotBeReadForbidsAndOneThatIsNotThereAllows(t *testing
 			assert.NoError(t, err, name)
 		}
 	}
+}
+
+// What a robots.txt leads to is asked ahead, and by nobody who has seen a link to it.
+func TestARobotsFileLeadsNowhereThatARunAheadMayNotGo(t *testing.T) {
+	other := &polite{robots: http.NotFound}
+	_, elsewhere := serveWith(t, web.Config{}, other.ServeHTTP) // another port of the same host
+	for _, to := range []string{elsewhere + "/robots.txt", "/logout", "/x?token=1", "/billing/robots.txt", "http://user:secret@127.0.0.1/"} {
+		site := &polite{robots: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, to, http.StatusFound) }}
+		f, url := serveWith(t, web.Config{AheadRefuse: func(url string) string {
+			return map[bool]string{true: "billing"}[strings.Contains(url, "/billing/")]
+		}}, site.ServeHTTP)
+		_, err := f.Do(aheadOf(t.Context()), visit(t, url+"/open"))
+		assert.Equal(t, "robots", ruleOf(err), to)
+		site.mu.Lock()
+		assert.Equal(t, []string{"/robots.txt"}, site.paths, to)
+		site.mu.Unlock()
+	}
+	assert.Empty(t, other.paths)
 }
 
 // scripted is a transport that answers by path.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"container/list"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -203,16 +204,16 @@ func (f *Fetcher) fetchRobots(run context.Context, asked <-chan struct{}, via ht
 	switch {
 	case err != nil && (run.Err() != nil || isClosed(asked)): // which says nothing
 	case err != nil, code >= 500, code == http.StatusTooManyRequests:
-		f.origins.learn(r, nil, true, robotsFailure)
+		f.origins.learn(r, robots{}, true, robotsFailure)
 	case code >= 400: // there is none
-		f.origins.learn(r, nil, false, robotsAge)
+		f.origins.learn(r, robots{}, false, robotsAge)
 	default:
 		f.origins.learn(r, parseRobots(text, productOf(f.cfg.UserAgent)), false, robotsAge)
 	}
 }
 
-// readRobots follows redirects on the origin's host: one that leaves it would
-// take runs ahead to a host that nobody visits.
+// readRobots follows redirects on the origin's host that any run ahead might
+// follow: one that leaves it would take runs ahead to a host that nobody visits.
 func (f *Fetcher) readRobots(ctx context.Context, via http.RoundTripper, origin string) (text string, code int, err error) {
 	to, err := absolute(origin + "/robots.txt")
 	for hops := 0; err == nil; hops++ {
@@ -223,7 +224,7 @@ func (f *Fetcher) readRobots(ctx context.Context, via http.RoundTripper, origin 
 			return text, code, err
 		case hops == robotsRedirects:
 			return "", http.StatusNotFound, nil // RFC 9309, section 2.3.1.2
-		case bareHost(next.host) != bareHost(to.host) || downgrade(to.url, next.url):
+		case bareHost(next.host) != bareHost(to.host) || f.ruleFor(to, next) != "":
 			return "", 0, fmt.Errorf("web: %s: redirect to %s", to.url, next.url)
 		}
 		to = next
@@ -265,9 +266,17 @@ func (f *Fetcher) hopRobots(ctx context.Context, via http.RoundTripper, to addre
 		drain(resp.Body, cancel)
 		return "", max(code, http.StatusBadRequest), address{}, nil
 	}
-	text, err = readStart(counted{ctx, resp.Body})
+	if code == http.StatusPartialContent || coded(resp.Header) { // rules that nobody sees
+		cancel()
+		return "", code, address{}, fmt.Errorf("web: %s: %w", to.url, errUnreadable)
+	}
+	if text, err = readStart(counted{ctx, resp.Body}); strings.HasPrefix(text, "\xFF\xFE") || strings.HasPrefix(text, "\xFE\xFF") {
+		err = errUnreadable // UTF-16
+	}
 	return text, code, address{}, err
 }
+
+var errUnreadable = errors.New("a robots.txt that is not whole, or not UTF-8")
 
 // readStart reads as much of a robots.txt as counts, in whole lines.
 func readStart(body io.Reader) (string, error) {

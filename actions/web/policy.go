@@ -151,13 +151,15 @@ func (p *Page) verdict(guess actions.Action) (v verdict, linked bool) {
 }
 
 // judge makes the verdicts of a page. A link that may be followed outweighs
-// one to the same page that may not.
+// one to the same page that offers a file, but not one that does something.
 func judge(links []Link) map[actions.Action]verdict {
 	verdicts := make(map[actions.Action]verdict, len(links))
 	for i := range links {
 		l := &links[i]
 		v, known := verdicts[l.Action]
 		switch {
+		case l.acts || labelActs(l.Label):
+			v.rule = "action-like"
 		case known && v.rule != "download": // which the URL alone decided
 			continue
 		case l.download:

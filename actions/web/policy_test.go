@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/speccache/speccache-go/actions"
@@ -87,14 +88,14 @@ func TestThePageInViewIsNotFetchedAgainAheadOfTime(t *testing.T) {
 
 func TestARefusalSaysWhatItsRuleMeans(t *testing.T) {
 	for want, e := range map[string]*web.PolicyError{
-		`web: "https://a.example/" may not run ahead: rule "in view": it is the page that the target looks at`:                                                      {Rule: "in view", URL: "https://a.example/"},
-		`web: "https://a.example/" may not run ahead: rule "host": no page that the session remembers is on its host and port`:                                      {Rule: "host", URL: "https://a.example/"},
-		`web: "https://a.example/f" may not run ahead: rule "download": the link offers a file`:                                                                     {Rule: "download", URL: "https://a.example/f"},
-		`web: "click {}" may not run ahead: rule "unresolved": it is no visit of a URL`:                                                                             {Rule: "unresolved", URL: "click {}"},
-		`web: "https://...@a.example/" may not run ahead: rule "scheme": it is no http or https URL`:                                                                {Rule: "scheme", URL: "https://u:secret@a.example/"},
-		`web: "https://a.example/?a=...&token=..." may not run ahead: rule "action-like": its words sound like doing rather than reading, or it may work only once`: {Rule: "action-like", URL: "https://a.example/?a=1&token=secret"},
-		`web: "https://a.example/@me" may not run ahead: rule "provenance": no page that the session remembers links to it`:                                         {Rule: "provenance", URL: "https://a.example/@me"},
-		`web: "https://a.example/" may not run ahead: rule "my own"`:                                                                                                {Rule: "my own", URL: "https://a.example/"},
+		`web: "https://a.example/" may not run ahead: rule "in view": it is the page that the target looks at`:                                                             {Rule: "in view", URL: "https://a.example/"},
+		`web: "https://a.example/" may not run ahead: rule "host": no page that the session remembers is on its host and port`:                                             {Rule: "host", URL: "https://a.example/"},
+		`web: "https://a.example/f" may not run ahead: rule "download": the link offers a file`:                                                                            {Rule: "download", URL: "https://a.example/f"},
+		`web: "click {}" may not run ahead: rule "unresolved": it is no visit of a URL`:                                                                                    {Rule: "unresolved", URL: "click {}"},
+		`web: "https://...@a.example/" may not run ahead: rule "scheme": it is no http or https URL`:                                                                       {Rule: "scheme", URL: "https://u:secret@a.example/"},
+		`web: "https://a.example/?a=...&token=..." may not run ahead: rule "action-like": its URL or link sounds like doing rather than reading, or it may work only once`: {Rule: "action-like", URL: "https://a.example/?a=1&token=secret"},
+		`web: "https://a.example/@me" may not run ahead: rule "provenance": no page that the session remembers links to it`:                                                {Rule: "provenance", URL: "https://a.example/@me"},
+		`web: "https://a.example/" may not run ahead: rule "my own"`:                                                                                                       {Rule: "my own", URL: "https://a.example/"},
 	} {
 		assert.EqualError(t, e, want)
 	}
@@ -124,6 +125,9 @@ func TestAURLThatSoundsLikeDoingIsAction(t *testing.T) {
 		"/?a=%64elete%zz", "/?%64o%=1", "/%logout%", "/l%256fgout", "/%25256cogout", "/log%C2%ADout", "/a%2flogout",
 		"/x;do=1", "/x;a=1;token=2", "/?cmd=delete+account", "/?cmd=log%20out", "/?op=delete%09x", "/add_to_basket", "/add/x?add-to-bag=1",
 		"/deleteitem", "/confirmemail", "/confirm-email", "/logoutnow", "/softdelete", "/unsubscribeall", "/addtowishlist",
+		"/dElete/5", "/loGout", "/siGNOUT", "/sign-oUt", "/?cmd=dElete", "/?toKen=1", "/?aCtion=x", "/x;dO=1", "/uNsubscribe",
+		"/\uff44elete", "/%EF%BC%AC%EF%BC%AF%EF%BC%A7out", "/?\uff54oken=1", "/%u0064elete", "/?x=%U0064elete", "/%25u0064elete",
+		"/upvote/7", "/downvote", "/revoke-key", "/?op=destroy", "/wp-admin/x?_wpnonce=1", "/?sesskey=1", "/?csrf=1",
 		"/?authtoken=1", "/?authToken=1", "/?csrftoken=1", "/?passcode=1", "/?basket=1", "/?cart[id]=1", "/?a[do]=1", "/?actionId=1",
 	} {
 		assert.True(t, web.ActionLike("https://site.example"+path), path)
@@ -132,7 +136,7 @@ func TestAURLThatSoundsLikeDoingIsAction(t *testing.T) {
 		"/", "/payroll", "/deleted", "/voters", "/removal", "/catalogout", "/log/outline", "/design-outlook", "/docs", "/todo",
 		"/?q=how+to+delete+a+file", "/?q=pay%20day", "/?domain=x", "/?encode=1", "/?tokens=5", "/?reaction=1", "/confirmation",
 		"/calls/main_conference/", "/blog/sign-in", "/cart", "/removed", "/confirmations", "/designoutlet", "/basket", "/tokens", "/x;v=1", "/100%25", "/?search_text=log+out",
-		"/unicode", "/?barcode=1",
+		"/unicode", "/?barcode=1", "/announcement", "/?u=%u00zz", "/?announce=1",
 	} {
 		assert.False(t, web.ActionLike("https://site.example"+path), path)
 	}
@@ -189,4 +193,28 @@ func TestThePageInViewIsNotFetchedAgainWhateverPageLinksToIt(t *testing.T) {
 	var e *web.PolicyError
 	require.ErrorAs(t, environment().Policy(stateOf(older, view), visit(t, home)), &e)
 	assert.Equal(t, "in view", e.Rule)
+}
+
+// Long ago, an accelerator of a web browser followed such links, and asked nobody.
+func TestALinkThatItsPageMarksAsDoingIsActionLikeWhateverItsURL(t *testing.T) {
+	for _, link := range []string{
+		`<a href=/x onclick="return confirm('Sure?')">It</a>`, `<a href=/x ONCLICK="deleteItem(5)">It</a>`,
+		`<a href=/x onclick="` + strings.Repeat("track(1);", 1000) + `">It</a>`,
+		`<a href=/x onclick="document.forms[0].submit(); return false">It</a>`, `<a href=/x data-confirm="Sure?">It</a>`,
+		`<a data-method=delete href=/x>It</a>`, `<a href=/x data-turbo-method="post">It</a>`, `<a href=/x hx-delete=/x>It</a>`,
+		`<a href=/x data-turbo-confirm>It</a>`, `<map><area href=/x alt=It onclick="doLogout()"></map>`,
+		`<a href=/x>Log out</a>`, `<a href=/x>LOGOUT</a>`, `<a href=/x> Sign­ out!</a>`, `<a href=/x aria-label=Delete><svg></svg></a>`,
+		`<a href=/x>Add to cart</a>`, `<a href=/x>Plain</a><a href=/x data-confirm>It</a>`, `<a href=/x data-confirm>It</a><a href=/x>Plain</a>`,
+	} {
+		var e *web.PolicyError
+		if assert.ErrorAs(t, environment().Policy(stateOf(parse(t, home, link)), visit(t, "https://site.example/x")), &e, link) {
+			assert.Equal(t, "action-like", e.Rule, link)
+		}
+	}
+	for _, link := range []string{
+		`<a href=/x onclick="track('menu')">It</a>`, `<a href=/x data-method=GET>It</a>`, `<a href=/x>How to delete a file</a>`,
+		`<a href=/x>Delete files</a>`, `<a href=/x>Log output</a>`, `<a href=/x title=Delete>It</a>`,
+	} {
+		assert.NoError(t, environment().Policy(stateOf(parse(t, home, link)), visit(t, "https://site.example/x")), link)
+	}
 }

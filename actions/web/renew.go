@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/speccache/speccache-go/actions"
@@ -52,6 +53,22 @@ func condition(req *http.Request, to address, old *Page) {
 	if since := old.header.Get("Last-Modified"); since != "" {
 		req.Header.Set("If-Modified-Since", since)
 	}
+}
+
+// notModified reports whether an answer says that the old page still is what the
+// host would send. A host is believed that was asked, and does not name another
+// version in the same breath: else what is old would be renewed again and again
+// under the new one's name.
+func notModified(resp *http.Response, req *http.Request, old *Page) bool {
+	asked := req.Header.Get("If-None-Match") != "" || req.Header.Get("If-Modified-Since") != ""
+	if resp.StatusCode != http.StatusNotModified || !asked {
+		return false
+	}
+	if was, is := old.header.Get("ETag"), resp.Header.Get("ETag"); was != "" && is != "" {
+		return strings.TrimPrefix(was, "W/") == strings.TrimPrefix(is, "W/") // which is enough: RFC 9110, section 8.8.3.2
+	}
+	was, is := old.header.Get("Last-Modified"), resp.Header.Get("Last-Modified")
+	return was == "" || is == "" || was == is
 }
 
 // unchanged makes an answer 304 into the one that it stands for: RFC 9111,

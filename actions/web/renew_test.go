@@ -165,3 +165,44 @@ func TestAHostThatSaysNotModifiedUnaskedIsNotBelieved(t *testing.T) {
 	_, _, err = f.Environment().Renew(ahead(t), visit(t, url), elsewhere)
 	require.ErrorAs(t, err, &status)
 }
+
+// Else the old page would be renewed for ever under the name of the new one.
+func TestA304IsBelievedOnlyIfItWasAskedForAndNamesNoOtherVersion(t *testing.T) {
+	const monday, tuesday = "Mon, 02 Nov 2026 08:00:00 GMT", "Tue, 03 Nov 2026 08:00:00 GMT"
+	for name, c := range map[string]struct {
+		whole, answer []string
+		believed      bool
+	}{
+		"the same tag":               {[]string{`ETag: "1"`}, []string{`ETag: "1"`}, true},
+		"the same tag, now weak":     {[]string{`ETag: "1"`}, []string{`ETag: W/"1"`}, true},
+		"another tag":                {[]string{`ETag: "1"`}, []string{`ETag: "2"`}, false},
+		"another tag, the same date": {[]string{`ETag: "1"`, "Last-Modified: " + monday}, []string{`ETag: "2"`, "Last-Modified: " + monday}, false},
+		"the same tag, another date": {[]string{`ETag: "1"`, "Last-Modified: " + monday}, []string{`ETag: "1"`, "Last-Modified: " + tuesday}, true},
+		"no tag":                     {[]string{`ETag: "1"`}, nil, true},
+		"the same date":              {[]string{"Last-Modified: " + monday}, []string{"Last-Modified: " + monday}, true},
+		"another date":               {[]string{"Last-Modified: " + monday}, []string{"Last-Modified: " + tuesday}, false},
+		"a page without a validator": {nil, []string{`ETag: "1"`}, false},
+	} {
+		host := &answering{header: headerOf(append(c.whole, "Content-Type: text/html")...)}
+		f := web.New(web.Config{Transport: host, IgnoreRobots: true})
+		a := visit(t, "https://a.example/")
+		old, err := f.Do(t.Context(), a)
+		require.NoError(t, err)
+		host.code, host.header = http.StatusNotModified, headerOf(c.answer...)
+		p, _, err := f.Environment().Renew(ahead(t), a, old)
+		if c.believed {
+			require.NoError(t, err, name)
+			assert.Equal(t, old.HTML(), p.HTML(), name)
+			continue
+		}
+		var status *web.StatusError
+		require.ErrorAs(t, err, &status, name)
+	}
+}
+
+func TestARenewalOfAPageWithoutAHeaderDoesNotPanic(t *testing.T) {
+	f := web.New(web.Config{Transport: &answering{code: http.StatusNotModified, header: headerOf(`ETag: "1"`)}, IgnoreRobots: true})
+	_, _, err := f.Environment().Renew(ahead(t), visit(t, "https://a.example/"), parse(t, "https://a.example/", "<p>old"))
+	var status *web.StatusError
+	require.ErrorAs(t, err, &status)
+}

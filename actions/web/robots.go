@@ -13,7 +13,13 @@ const (
 
 // robots are the rules of one robots.txt for one product, longest first, and
 // allow before disallow where they are as long: the first that matches decides.
-type robots []robotsRule
+//
+// Escapes that need not be are the characters themselves by RFC 9309, and are not
+// by how many read it. What runs ahead must be allowed both ways.
+type robots struct {
+	rules []robotsRule // as they were written
+	plain []robotsRule // without such escapes; nil if there are none
+}
 
 type robotsRule struct {
 	pattern string
@@ -25,8 +31,8 @@ type robotsRule struct {
 	allow   bool
 }
 
-func newRobotsRule(value string, allow bool) robotsRule {
-	r := robotsRule{pattern: normalise(value), allow: allow}
+func newRobotsRule(pattern string, allow bool) robotsRule {
+	r := robotsRule{pattern: pattern, allow: allow}
 	r.start, r.toEnd = strings.CutSuffix(r.pattern, "$")
 	r.start, r.rest, r.starred = strings.Cut(r.start, "*")
 	if len(r.start) > 1 {
@@ -39,7 +45,7 @@ func newRobotsRule(value string, allow bool) robotsRule {
 // that name it, or else those for everybody. Whatever is no rule is passed
 // over.
 func parseRobots(text, product string) robots {
-	var own, others robots
+	var own, others []robotsRule
 	named, mine, all, ruled := false, false, false, true // of the group at hand
 	for line := range lines(strings.TrimPrefix(text, "\uFEFF")) {
 		key, value := cutRule(line)
@@ -56,7 +62,7 @@ func parseRobots(text, product string) robots {
 			if value == "" {
 				continue
 			}
-			r := newRobotsRule(value, key == "allow")
+			r := newRobotsRule(normalise(value), key == "allow")
 			if mine {
 				own = append(own, r)
 			}
@@ -68,13 +74,31 @@ func parseRobots(text, product string) robots {
 	if !named {
 		own = others
 	}
-	slices.SortStableFunc(own, func(a, b robotsRule) int {
+	return robots{inOrder(own), inOrder(withoutEscapes(own))}
+}
+
+func inOrder(rules []robotsRule) []robotsRule {
+	slices.SortStableFunc(rules, func(a, b robotsRule) int {
 		if len(a.pattern) != len(b.pattern) {
 			return len(b.pattern) - len(a.pattern)
 		}
 		return rank(a) - rank(b)
 	})
-	return own
+	return rules
+}
+
+// withoutEscapes returns the rules without escapes that need not be, or nil if they
+// have none.
+func withoutEscapes(rules []robotsRule) (plain []robotsRule) {
+	for i := range rules {
+		if p := unreserve(rules[i].pattern); p != rules[i].pattern && plain == nil {
+			plain = slices.Clone(rules)
+		}
+	}
+	for i := range plain {
+		plain[i] = newRobotsRule(unreserve(plain[i].pattern), plain[i].allow)
+	}
+	return plain
 }
 
 func rank(r robotsRule) int {
@@ -153,15 +177,51 @@ func capitalise(s string) string {
 	return string(b)
 }
 
+// unreserve replaces escapes of characters that mean the same without: RFC 3986,
+// section 2.3.
+func unreserve(s string) string {
+	if strings.IndexByte(s, '%') < 0 {
+		return s
+	}
+	b := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		if escaped2(s[i:]) {
+			if c := unhex(s[i+1])<<4 | unhex(s[i+2]); isDigit(c) || isLetter(c) || strings.IndexByte("-._~", c) >= 0 {
+				b = append(b, c)
+				i += 2
+				continue
+			}
+		}
+		b = append(b, s[i])
+	}
+	return string(b)
+}
+
+func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+
 // allows reports whether a path, with its query, may be asked for.
 func (r robots) allows(path string) bool {
 	switch {
-	case len(r) == 0, path == "/robots.txt":
+	case len(r.rules) == 0, path == "/robots.txt":
 		return true
 	case len(path) > maxRobotsPath: // would take long, and is no loss
 		return false
 	}
 	path = capitalise(path)
+	if !allowed(r.rules, path) {
+		return false
+	}
+	plain := unreserve(path)
+	switch {
+	case r.plain != nil:
+		return allowed(r.plain, plain)
+	case plain != path:
+		return allowed(r.rules, plain)
+	}
+	return true
+}
+
+func allowed(r []robotsRule, path string) bool {
 	second := byte(0)
 	if len(path) > 1 {
 		second = path[1]
@@ -197,8 +257,10 @@ func (r *robotsRule) matches(path string) bool {
 // size is what the rules hold in memory.
 func (r robots) size() int {
 	n := 0
-	for i := range r {
-		n += len(r[i].pattern) + 72
+	for _, rules := range [][]robotsRule{r.rules, r.plain} {
+		for i := range rules {
+			n += len(rules[i].pattern) + 72
+		}
 	}
 	return n
 }

@@ -71,6 +71,12 @@ func TestTheOddLinesOfARobotsFile(t *testing.T) {
 		{"User-agent: *\nDisallow: /*?q=", "/s?q=1", false},
 		{"User-agent: *\nDisallow: /%c3%a9", "/%C3%A9", false},
 		{"User-agent: *\nDisallow: /é", "/%c3%a9", false},
+		{"User-agent: *\nDisallow: /secret", "/%73ecret", false},
+		{"User-agent: *\nDisallow: /%73ecret", "/secret", false},
+		{"User-agent: *\nDisallow: /%73ecret/$", "/s%65cret/", false},
+		{"User-agent: *\nDisallow: /a%2Fb", "/a/b", true},
+		{"User-agent: *\nDisallow: /a/b", "/a%2fb", true},
+		{"User-agent: *\nDisallow: /\nAllow: /%61", "/%61", true},
 		{"User-agent: *\nDisallow: /x\nAllow: /x", "/x", true},
 		{"User-agent: *\nAllow: /x\nDisallow: /x/y", "/x/y/z", false},
 		{"User-agent: *\nDisallow: /other", "/" + strings.Repeat("a", 2<<10), false},
@@ -87,7 +93,7 @@ func TestTheOddLinesOfARobotsFile(t *testing.T) {
 
 func TestTheWorstRobotsFileIsReadAndAskedSoon(t *testing.T) {
 	path := "/" + strings.Repeat("a", 2<<10-1)
-	for name, line := range map[string]string{"stars": "allow:*a*b\n", "agents": "user-agent:*\n", "one pattern": "a*"} {
+	for name, line := range map[string]string{"stars": "allow:*a*b\n", "agents": "user-agent:*\n", "one pattern": "a*", "escapes": "allow:%61*b%62*c\n"} {
 		text := "user-agent:*\ndisallow:/" + strings.Repeat(line, 500<<10/len(line))
 		began := time.Now()
 		web.RobotsAllow(text, "speccache", path)

@@ -29,6 +29,7 @@ type anchor struct {
 	href     string
 	label    string
 	download bool
+	acts     bool // its markup says that choosing it does something
 }
 
 // scanHTML reads a page's markup once, or to one link more than there may be.
@@ -194,6 +195,8 @@ func (s *scanner) startLink(more bool) {
 			s.aria = string(value)
 		case "title":
 			s.tip = string(value)
+		default:
+			s.link.acts = s.link.acts || attributeActs(key, value)
 		}
 	}
 }
@@ -228,6 +231,8 @@ func (s *scanner) area(more bool) {
 			link.label = cleanLabel(string(value))
 		case "download":
 			link.download = true
+		default:
+			link.acts = link.acts || attributeActs(key, value)
 		}
 	}
 	if found && s.templates == 0 {

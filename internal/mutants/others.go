@@ -124,7 +124,7 @@ var otherMutants = []mutant{
 	},
 	{
 		name: "a robots.txt that can't be read allows", file: "actions/web/origins.go",
-		edits: []edit{{"f.origins.learn(r, nil, true, robotsFailure)", "f.origins.learn(r, nil, false, robotsFailure)"}},
+		edits: []edit{{"f.origins.learn(r, robots{}, true, robotsFailure)", "f.origins.learn(r, robots{}, false, robotsFailure)"}},
 		tests: "CanNotBeRead",
 	},
 	{
