@@ -239,12 +239,12 @@ var otherMutants = []mutant{
 	},
 	{
 		name: "a run ahead stores cookies", file: "actions/web/identity.go",
-		edits: []edit{{"case !v.call.Ahead:", "case true:"}},
+		edits: []edit{{"\tif !v.call.Ahead {\n\t\treturn known.store", "\tif true {\n\t\treturn known.store"}},
 		tests: "ToldToRemember",
 	},
 	{
 		name: "a login hides nothing", file: "actions/web/identity.go",
-		edits: []edit{{"changed = known.store(v.id.Jar, u, set) || changed", "known.store(v.id.Jar, u, set)"}},
+		edits: []edit{{"known.store(ctx, v.id.Jar, u, set, &changed)", "known.store(ctx, v.id.Jar, u, set, new(bool))"}},
 		tests: "LoginHides",
 	},
 	{
