@@ -59,7 +59,8 @@ type Environment[O any] struct {
 	// Renew asks whether an observation still holds, such as by a conditional
 	// request: if not, it returns the new one and changed. It is called in the
 	// background, before what is wanted expires, for actions that may run ahead,
-	// and its context says so ([Call]). An error leaves everything as it is. Nil:
+	// and its context says so ([Call]). It must ask as Do does: with the same
+	// credentials, to the same host. An error leaves everything as it is. Nil:
 	// what expires is read anew when the target asks.
 	Renew func(ctx context.Context, a Action, o O) (renewed O, changed bool, err error)
 }

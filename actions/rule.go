@@ -77,7 +77,10 @@ func (r Rule) Validate() error {
 // absent is Unknown.
 type Rules map[string]Rule
 
-// Reads declares actions as read-only and safe to run ahead.
+// Reads declares actions as read-only and safe to run ahead, whatever their
+// arguments: a guess may choose those. For a tool that takes a URL, set
+// Environment.Policy too, which looks at them, and Environment.Host, by which
+// limits per host go.
 func Reads(names ...string) Rules {
 	return declare(Rule{Effect: ReadOnly, Ahead: true}, names)
 }

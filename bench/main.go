@@ -29,7 +29,7 @@ var commands = []command{
 	{"overhead", "what a session adds to an action, and a step to its goroutines", runOverhead},
 	{"scale", "what open sessions cost", runScale},
 	{"hitratio", "how much of what was read is found again, beside other caches", runHitRatio},
-	{"suites", "public test suites of addresses and JSON", runSuites},
+	{"suites", "public test suites of addresses, JSON, URLs, robots.txt, HTTP caching and attacks", runSuites},
 }
 
 // A usageError is the caller's mistake. Its text ends with where to read how

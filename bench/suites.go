@@ -1,11 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/speccache/speccache-go/bench/internal/suites"
@@ -23,7 +26,8 @@ is followed by its notes.
 // runSuites is the command suites.
 func runSuites(_ context.Context, args []string, stdout, _ io.Writer) error {
 	fs, cfg := flag.NewFlagSet("suites", flag.ContinueOnError), suites.Config{}
-	fs.StringVar(&cfg.Dir, "dir", "../shared/suites", "`folder` that has a folder for each suite")
+	shared := cmp.Or(os.Getenv("SPECCACHE_SHARED"), "../shared")
+	fs.StringVar(&cfg.Dir, "dir", filepath.Join(shared, "suites"), "`folder` that has a folder for each suite")
 	funcVar(fs, &cfg.Suites, "suite", "all", "`names` of suites: "+strings.Join(suites.Names(), ","), func(list string) ([]string, error) {
 		return strings.Split(list, ","), nil
 	})

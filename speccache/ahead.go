@@ -154,7 +154,7 @@ func (s *Session[O]) crowded(f *flight[O], short shortage) {
 		s.note(func(t *trouble) { t.host, t.atOnce = f.host, atOnce })
 	}
 	if s.c.events != nil {
-		ev := Event{Kind: EventRefused, Source: f.guess.source, Rule: rule}
+		ev := Event{Kind: EventRefused, Source: f.guess.source, Rule: rule, Err: "no room at its host before the target acted"}
 		s.c.describe(&ev, f.key.action)
 		s.emit(ev)
 	}

@@ -86,8 +86,10 @@ type Config[O any] struct {
 	MaxAheadHost    int
 
 	// MaxAheadRate bounds how many runs ahead a scope starts at one host in a
-	// second; what was not used can be used in the next three. Its targets' own
-	// runs count, and never wait. 0 means 10.
+	// second. What was not used may be used in the three seconds after. Its
+	// targets' own runs count, so that a rate below theirs leaves nothing; they
+	// never wait. Guesses that found none left are refused as "rate" in
+	// Stats.Refusals. 0 means 10.
 	MaxAheadRate float64
 
 	// Hosts is what is known about how many requests hosts work on at one time,

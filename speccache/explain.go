@@ -99,7 +99,7 @@ func (s *Session[O]) Explain() string {
 		fmt.Fprintf(&b, " %s ahead; %d of the lookups were served by one.", count(st.Speculated, "run"), st.Ahead)
 	}
 	b.WriteString("\n")
-	causes := slices.Concat(s.explainMode(st), explainActions(st, t, undeclared), explainMisses(st), s.explainDrafts(st, t), explainGuesses(st, t))
+	causes := slices.Concat(s.explainMode(st), explainActions(st, t, undeclared), explainMisses(st), s.explainDrafts(st, t), explainGuesses(st, t, s.c.store.dropStats().TooLarge))
 	if len(causes) == 0 && st.Lookups > 0 && st.Hits+st.Joins == 0 {
 		causes = append(causes, "Nothing was guessed right, and nothing was read twice.")
 	}
@@ -177,7 +177,7 @@ func explainMisses(st Stats) (causes []string) {
 	}
 	add(ReasonState, "a write, an undeclared action or Advance came after it was read, or overlaps "+
 		"(by this session: %s, %s).%s", count(st.Writes, "write"), count(st.Undeclared, "undeclared action"), advice)
-	add(ReasonAge, "it was older than its rule's MaxAge.")
+	add(ReasonAge, "it was older than its rule's MaxAge, or than Environment.Fresh allows, such as what a host says.")
 	return causes
 }
 
@@ -212,7 +212,7 @@ func (s *Session[O]) explainDrafts(st Stats, t trouble) (causes []string) {
 	return causes
 }
 
-func explainGuesses(st Stats, t trouble) (causes []string) {
+func explainGuesses(st Stats, t trouble, tooLarge int64) (causes []string) {
 	guesses := count(st.Guesses.Proposed, "guess")
 	add := func(n int64, format string, args ...any) {
 		if n > 0 {
@@ -225,10 +225,11 @@ func explainGuesses(st Stats, t trouble) (causes []string) {
 	if len(st.Refusals) > 0 {
 		causes = append(causes, fmt.Sprintf("Refusals by rule: %s.", countsOf(st.Refusals)))
 	}
-	add(st.Refusals["load"], "did not run, so as not to stand in the target's way: %s works on about %s at a time, and queues the rest.",
+	add(st.Refusals[noSpare.rule()], "did not run, so as not to stand in the target's way: %s works on about %s at a time, and queues the rest.",
 		t.host, count(int64(t.atOnce), "request"))
-	add(st.Guesses.Failing, "were left out, since the same run ahead failed less than a minute before.")
-	add(st.Guesses.Crowded, "found no permit before the target acted, or a write was going on.")
+	add(st.Guesses.Failing, "were left out, since the same run ahead had failed, or brought what may not be kept, less than a minute before.")
+	add(st.Refusals[noRate.rule()], "did not run, since more would have started at their hosts in a second than Config.MaxAheadRate allows.")
+	add(st.Guesses.Crowded-st.Refusals[noSpare.rule()]-st.Refusals[noRate.rule()], "found no permit before the target acted, or a write was going on.")
 	runs := count(st.Speculated, "run")
 	if n := st.FailedAhead - st.CancelledAhead; n > 0 {
 		causes = append(causes, fmt.Sprintf("%d of %s ahead failed; the last: %s.", n, runs, t.ahead))
@@ -239,7 +240,12 @@ func explainGuesses(st Stats, t trouble) (causes []string) {
 	if st.CancelledAhead > 0 {
 		causes = append(causes, fmt.Sprintf("%d of %s ahead were given up, for newer guesses or after a write.", st.CancelledAhead, runs))
 	}
-	if st.Speculated > st.FailedAhead+st.NotKeptAhead && st.Used == 0 && st.MissReasons[ReasonAbsent] == st.Misses && st.Misses > 0 {
+	switch {
+	case tooLarge > 0:
+		causes = append(causes, fmt.Sprintf("%s of the cache's were larger than its window, an eighth of Config.MaxBytes, or than "+
+			"Config.MaxScopeBytes, and were not kept.", count(tooLarge, "observation")))
+	case st.Speculated > st.FailedAhead+st.NotKeptAhead && st.NotKeptAhead == 0 && st.Used == 0 && st.Hits+st.Joins == 0 &&
+		st.MissReasons[ReasonAbsent] == st.Misses && st.Misses > 1: // nobody could guess the first
 		causes = append(causes, "Runs ahead succeeded, but the target asked for other actions: the predictor guesses wrong.")
 	}
 	return causes

@@ -56,7 +56,9 @@ type errand struct {
 
 // Capacity returns how many requests a host, as Environment.Host names it, works
 // on at one time, as far as its answers have shown; and whether it seems to
-// queue what comes beyond. Until it does, guesses are not held back.
+// queue what comes beyond. Until it does, guesses are not held back. Of a host that
+// is not known it works on 0; that of web.Fetcher is "host" or "host:port", as in
+// canonical URLs.
 func (h *Hosts) Capacity(name string) (atOnce int, queues bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -157,7 +157,9 @@ type Stats struct {
 	// Guesses is what the drafts and Speculate proposed, and what became of
 	// it. The rest ran ahead.
 	Guesses GuessStats
-	// Refusals counts by rule the guesses that Environment.Policy refused, and
+	// Refusals counts by rule the guesses that Environment.Policy refused, those
+	// that found no room at a host ("load", see Hosts, and "rate", see
+	// Config.MaxAheadRate), and
 	// runs ahead that ended with an error which names a rule: one with a
 	// method RefusalRule() string, such as web.PolicyError. Errors without one
 	// count as "other", and so does what comes after 64 different rules.

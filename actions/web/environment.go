@@ -40,6 +40,12 @@ func Click(label string) (actions.Action, error) {
 // page in view, and guesses are held to the policy of [PolicyError]. Pages that
 // are wanted are renewed, by conditional requests where they came with an ETag or
 // a Last-Modified.
+//
+// Whoever replaces Do answers for what it did besides fetching: robots.txt, the
+// rules for redirects and the pauses of busy hosts are Do's and not the policy's,
+// and identities too. Renewals ask as this Fetcher does: leave Renew only if the new
+// Do asks in the same way, else set it to nil. Pages that the Fetcher has not read
+// itself are never renewed.
 func (f *Fetcher) Environment() actions.Environment[*Page] {
 	return actions.Environment[*Page]{
 		Do:      f.Do,

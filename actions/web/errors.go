@@ -218,7 +218,7 @@ func (e *PolicyError) means() string {
 var meanings = map[string]string{
 	"scheme":      "it is no http or https URL",
 	"provenance":  "no page that the session remembers links to it",
-	"host":        "no page that the session remembers is on its host and port",
+	"host":        "no page that the session remembers is on its host and port, and Config.AheadHosts does not list it",
 	"downgrade":   "it is http, and the session reads its host by https",
 	"action-like": "its URL or link sounds like doing rather than reading, or it may work only once",
 	"download":    "the link offers a file",

@@ -164,7 +164,7 @@ func (f *Fetcher) fetch(caller context.Context, first address, old *Page) (*Page
 		case err != nil:
 			return nil, f.failed(caller, ctx, to, err)
 		case page != nil:
-			page.requested, page.life = first.url, life
+			page.requested, page.life, page.by = first.url, life, f
 			return page, nil
 		}
 		v.follow(to, next)

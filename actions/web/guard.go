@@ -53,9 +53,9 @@ type AddressError struct {
 // Error says what was refused, and how to allow it.
 func (e *AddressError) Error() string {
 	if !e.Addr.IsValid() {
-		return fmt.Sprintf("web: host %.100q: refused: %s (see Config.Guard)", e.Host, e.Rule)
+		return fmt.Sprintf("web: host %.100q: refused: %s (web.Config.Guard can allow it)", e.Host, e.Rule)
 	}
-	return fmt.Sprintf("web: host %.100q: address %s is refused: %s (see Config.Guard)", e.Host, e.Addr, e.Rule)
+	return fmt.Sprintf("web: host %.100q: address %s is refused: %s (web.Config.Guard can allow it)", e.Host, e.Addr, e.Rule)
 }
 
 // RefusalRule returns "address", by which speccache counts runs ahead that ended

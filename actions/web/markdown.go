@@ -225,11 +225,11 @@ func plainText(doc string, most int) string {
 	s := scanner{z: html.NewTokenizer(strings.NewReader(doc))}
 	space := false
 	for {
-		switch t := s.z.Next(); t {
+		switch t := s.next(); t {
 		case html.ErrorToken:
 			return b.String()
 		case html.TextToken:
-			if s.raw == 0 {
+			if s.legible() {
 				space = fold(&b, s.z.Text(), space)
 			}
 		case html.StartTagToken, html.SelfClosingTagToken:

@@ -18,6 +18,7 @@ type Page struct {
 	status         int
 	header         http.Header
 	life           lifetime
+	by             *Fetcher // nil if it was only parsed
 
 	html  string
 	bytes int

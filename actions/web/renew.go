@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"net/http"
 	"strings"
@@ -19,6 +20,9 @@ func (f *Fetcher) renew(ctx context.Context, a actions.Action, old *Page) (*Page
 	if err != nil {
 		return nil, false, err
 	}
+	if old == nil || old.by != f {
+		return nil, false, errNotMine
+	}
 	if rule := f.refusal(to.url); rule != "" {
 		return nil, false, &PolicyError{Rule: rule, URL: to.url}
 	}
@@ -26,9 +30,13 @@ func (f *Fetcher) renew(ctx context.Context, a actions.Action, old *Page) (*Page
 	if err != nil {
 		return nil, false, err
 	}
-	same := old != nil && p.url == old.url && p.html == old.html && !p.life.stricter(old.life)
+	same := p.url == old.url && p.html == old.html && !p.life.stricter(old.life)
 	return p, !same, nil
 }
+
+// errNotMine is why a page is not renewed that another executor has read: it may
+// have asked as somebody else.
+var errNotMine = errors.New("web: only pages that this Fetcher has read itself are renewed by it")
 
 // refusal returns the rule by which a URL is never asked for ahead, or "".
 func (f *Fetcher) refusal(url string) string {
@@ -86,7 +94,7 @@ func unchanged(resp *http.Response, old *Page) {
 func (p *Page) again(header http.Header) *Page {
 	return &Page{
 		url: p.url, requested: p.requested, host: p.host, status: p.status, header: header,
-		html: p.html, bytes: p.bytes, text: p.text, title: p.title, links: p.links, urls: p.urls, refs: p.refs,
+		by: p.by, html: p.html, bytes: p.bytes, text: p.text, title: p.title, links: p.links, urls: p.urls, refs: p.refs,
 	}
 }
 

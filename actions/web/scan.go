@@ -41,7 +41,7 @@ func scanHTML(doc string) (scan, error) {
 	s := scanner{z: html.NewTokenizer(strings.NewReader(doc))}
 	s.z.SetMaxBuf(maxToken)
 	for len(s.out.links) <= maxLinks {
-		switch t := s.z.Next(); t {
+		switch t := s.next(); t {
 		case html.ErrorToken:
 			if errors.Is(s.z.Err(), html.ErrBufferExceeded) {
 				return s.out, fmt.Errorf("%w: a tag or text in it takes more than %d bytes", ErrTooLarge, maxToken)
@@ -63,9 +63,9 @@ type scanner struct {
 	z   *html.Tokenizer
 	out scan
 
-	raw       atom.Atom // the element whose text is not the page's: <script>
-	templates int       // <template> elements that are open
-	foreign   int       // <svg> and <math> elements that are open
+	raw       atom.Atom   // the element whose text is not the page's: <script>
+	templates int         // <template> elements that are open
+	drawn     []atom.Atom // drawings that are open, and what holds HTML in them
 
 	open      bool // a link is open
 	link      anchor
@@ -75,23 +75,26 @@ type scanner struct {
 }
 
 func (s *scanner) readText() {
-	switch s.raw {
-	case 0:
+	switch {
+	case s.raw == atom.Title, s.within() == atom.Title:
+		s.readTitle(string(s.z.Text()))
+	case s.legible():
 		s.out.text += len(s.z.Raw())
 		if s.open && len(s.text) < 4*maxLabel {
 			s.text = append(s.text, s.z.Text()...)
 		}
-	case atom.Title:
-		s.readTitle(string(s.z.Text()))
 	}
 }
+
+// legible reports whether text that comes next is the page's.
+func (s *scanner) legible() bool { return s.raw == 0 && s.within() != atom.Title }
 
 // readTitle takes the page's title, or the name of a drawing in a link.
 func (s *scanner) readTitle(text string) {
 	switch {
-	case s.open && s.foreign > 0:
+	case s.open && s.within() != 0:
 		s.addAlt(text)
-	case s.foreign == 0 && !s.hasTitle:
+	case s.within() == 0 && !s.hasTitle:
 		s.out.title = cleanLabel(text)
 		s.hasTitle = true
 	}
@@ -109,10 +112,12 @@ func (s *scanner) startTag(selfClosing bool) {
 	s.out.tags++
 	if blocks[tag] {
 		s.out.blocks++
-		s.foreign = 0 // as in browsers, an unclosed drawing ends here
 		s.separate()
 	}
-	if s.foreign > 0 {
+	if s.drawing() && (endsDrawing(tag) || tag == atom.Font && more) {
+		s.leaveDrawing()
+	}
+	if s.drawing() {
 		s.z.NextIsNotRawText()
 	}
 	switch tag {
@@ -134,15 +139,21 @@ func (s *scanner) startTag(selfClosing bool) {
 
 // enter keeps account of the elements whose content is read differently.
 func (s *scanner) enter(tag atom.Atom, selfClosing bool) {
-	if selfClosing && (s.foreign > 0 || tag == atom.Svg || tag == atom.Math) {
+	if selfClosing && (s.drawing() || tag == atom.Svg || tag == atom.Math) {
 		return // only there does the slash count
 	}
 	switch tag {
-	case atom.Svg, atom.Math:
-		s.foreign++
+	case atom.Svg, atom.Math, atom.ForeignObject, atom.Foreignobject, atom.Desc,
+		atom.Mi, atom.Mo, atom.Mn, atom.Ms, atom.Mtext:
+		s.draw(tag)
 	case atom.Template:
 		s.templates++
-	case atom.Script, atom.Style, atom.Noscript, atom.Title, atom.Textarea,
+		s.draw(tag)
+	case atom.Title:
+		if s.draw(tag); s.within() != atom.Title {
+			s.raw = tag
+		}
+	case atom.Script, atom.Style, atom.Noscript, atom.Textarea,
 		atom.Iframe, atom.Noembed, atom.Noframes:
 		s.raw = tag
 	}
@@ -157,11 +168,16 @@ func (s *scanner) endTag() {
 	switch tag {
 	case atom.A:
 		s.endLink()
-	case atom.Svg, atom.Math:
-		s.foreign = max(s.foreign-1, 0)
+	case atom.Svg, atom.Math, atom.ForeignObject, atom.Foreignobject, atom.Desc,
+		atom.Mi, atom.Mo, atom.Mn, atom.Ms, atom.Mtext, atom.Title:
+		s.drawnEnds(tag)
 	case atom.Template:
 		s.templates = max(s.templates-1, 0)
+		s.drawnEnds(tag)
 	default:
+		if tag == atom.P || tag == atom.Br { // which alone of end tags does
+			s.leaveDrawing()
+		}
 		if blocks[tag] {
 			s.separate()
 		}

@@ -128,6 +128,31 @@ var otherMutants = []mutant{
 		tests: "CanNotBeRead",
 	},
 	{
+		name: "a robots.txt leads a run ahead anywhere on its host", file: "actions/web/origins.go",
+		edits: []edit{{`|| f.ruleFor(to, next) != ""`, ""}},
+		tests: "LeadsNowhere",
+	},
+	{
+		name: "a 304 is believed whatever it names", file: "actions/web/renew.go",
+		edits: []edit{{`== strings.TrimPrefix(is, "W/")`, `!= ""`}},
+		tests: "A304",
+	},
+	{
+		name: "this machine's public addresses are let through", file: "actions/web/guard.go",
+		edits: []edit{{"if g.isOwn(addr) {", "if false {"}},
+		tests: "PublicAddressesOfThisMachine",
+	},
+	{
+		name: "capitals hide a deed", file: "actions/web/deeds.go",
+		edits: []edit{{"return lower != text && actsIn(splitWords(lower))", "return lower == text"}},
+		tests: "SoundsLikeDoing",
+	},
+	{
+		name: "a link that asks first runs ahead", file: "actions/web/policy.go",
+		edits: []edit{{"case l.acts || labelActs(l.Label):", "case labelActs(l.Label):"}},
+		tests: "MarksAsDoing",
+	},
+	{
 		name: "a target waits for a hung robots.txt", file: "actions/web/origins.go",
 		edits: []edit{{"case <-asked:\n\t\t\tcancel()", "case <-asked:\n\t\t\t<-ctx.Done()"}},
 		tests: "AHungRobotsFile",
@@ -239,12 +264,12 @@ var otherMutants = []mutant{
 	},
 	{
 		name: "a run ahead stores cookies", file: "actions/web/identity.go",
-		edits: []edit{{"\tif !v.call.Ahead {\n\t\treturn known.store", "\tif true {\n\t\treturn known.store"}},
+		edits: []edit{{"if !v.call.Ahead {\n\t\treturn known.store", "if true {\n\t\treturn known.store"}},
 		tests: "ToldToRemember",
 	},
 	{
 		name: "a login hides nothing", file: "actions/web/identity.go",
-		edits: []edit{{"known.store(ctx, v.id.Jar, u, set, &changed)", "known.store(ctx, v.id.Jar, u, set, new(bool))"}},
+		edits: []edit{{"return known.store(ctx, v.id.Jar, u, set, &changed)", "return known.store(ctx, v.id.Jar, u, set, new(bool))"}},
 		tests: "LoginHides",
 	},
 	{
