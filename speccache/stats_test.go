@@ -2,6 +2,7 @@ package speccache_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -172,7 +173,15 @@ func TestExplainSaysWhyNothingHits(t *testing.T) {
 		"wrong guesses": {cfg: config{Predictor: guesses(get("wrong"))}, run: func(t *testing.T, _ *speccache.Cache[string], s *speccache.Session[string]) {
 			must(t, s, get(1))
 			synctest.Wait()
+			must(t, s, get(2))
+			synctest.Wait()
 		}, want: "guesses wrong"},
+		"too large": {cfg: config{Predictor: guesses(get("large")), MaxBytes: 64 << 10}, run: func(t *testing.T, _ *speccache.Cache[string], s *speccache.Session[string]) {
+			must(t, s, get(1))
+			synctest.Wait()
+			must(t, s, get("large"))
+			synctest.Wait()
+		}, want: "larger than its window"},
 		"guesses that may not": {cfg: config{Predictor: guesses(act("buy", 1))}, run: func(t *testing.T, _ *speccache.Cache[string], s *speccache.Session[string]) {
 			must(t, s, get(1))
 			synctest.Wait()
@@ -189,8 +198,11 @@ func TestExplainSaysWhyNothingHits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				w := &tool{on: func(_ context.Context, a actions.Action) (string, error) {
-					if a == get("bad") {
+					switch a {
+					case get("bad"):
 						return "", errTool
+					case get("large"):
+						return strings.Repeat("x", 32<<10), nil
 					}
 					return "ok", nil
 				}}

@@ -89,7 +89,7 @@ func TestThePageInViewIsNotFetchedAgainAheadOfTime(t *testing.T) {
 func TestARefusalSaysWhatItsRuleMeans(t *testing.T) {
 	for want, e := range map[string]*web.PolicyError{
 		`web: "https://a.example/" may not run ahead: rule "in view": it is the page that the target looks at`:                                                             {Rule: "in view", URL: "https://a.example/"},
-		`web: "https://a.example/" may not run ahead: rule "host": no page that the session remembers is on its host and port`:                                             {Rule: "host", URL: "https://a.example/"},
+		`web: "https://a.example/" may not run ahead: rule "host": no page that the session remembers is on its host and port, and Config.AheadHosts does not list it`:     {Rule: "host", URL: "https://a.example/"},
 		`web: "https://a.example/f" may not run ahead: rule "download": the link offers a file`:                                                                            {Rule: "download", URL: "https://a.example/f"},
 		`web: "click {}" may not run ahead: rule "unresolved": it is no visit of a URL`:                                                                                    {Rule: "unresolved", URL: "click {}"},
 		`web: "https://...@a.example/" may not run ahead: rule "scheme": it is no http or https URL`:                                                                       {Rule: "scheme", URL: "https://u:secret@a.example/"},

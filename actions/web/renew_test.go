@@ -157,11 +157,18 @@ func TestWhatMustNotRunAheadIsNotRenewedThoughTheTargetHasVisitedIt(t *testing.T
 }
 
 func TestAHostThatSaysNotModifiedUnaskedIsNotBelieved(t *testing.T) {
-	f, url := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotModified) })
+	f, url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/elsewhere" {
+			writeHTML(w, "<p>old")
+			return
+		}
+		w.WriteHeader(http.StatusNotModified)
+	})
 	_, err := f.Do(t.Context(), visit(t, url))
 	var status *web.StatusError
 	require.ErrorAs(t, err, &status)
-	elsewhere := parse(t, "https://elsewhere.example/", "<p>old")
+	elsewhere, err := f.Do(t.Context(), visit(t, url+"/elsewhere"))
+	require.NoError(t, err)
 	_, _, err = f.Environment().Renew(ahead(t), visit(t, url), elsewhere)
 	require.ErrorAs(t, err, &status)
 }
@@ -200,9 +207,23 @@ func TestA304IsBelievedOnlyIfItWasAskedForAndNamesNoOtherVersion(t *testing.T) {
 	}
 }
 
-func TestARenewalOfAPageWithoutAHeaderDoesNotPanic(t *testing.T) {
-	f := web.New(web.Config{Transport: &answering{code: http.StatusNotModified, header: headerOf(`ETag: "1"`)}, IgnoreRobots: true})
-	_, _, err := f.Environment().Renew(ahead(t), visit(t, "https://a.example/"), parse(t, "https://a.example/", "<p>old"))
-	var status *web.StatusError
-	require.ErrorAs(t, err, &status)
+// An application that puts a function of its own in the place of Do may ask as
+// somebody whom the Fetcher does not know.
+func TestAPageThatSomebodyElseHasReadIsNotRenewed(t *testing.T) {
+	host := &answering{header: headerOf("Content-Type: text/html")}
+	f := web.New(web.Config{Transport: host, IgnoreRobots: true})
+	other := web.New(web.Config{Transport: host, IgnoreRobots: true})
+	a := visit(t, "https://a.example/")
+	theirs, err := other.Do(t.Context(), a)
+	require.NoError(t, err)
+	for _, old := range []*web.Page{nil, theirs, parse(t, "https://a.example/", "<p>old")} {
+		_, _, err := f.Environment().Renew(ahead(t), a, old)
+		require.ErrorContains(t, err, "that this Fetcher has read itself")
+	}
+	mine, err := f.Do(t.Context(), a)
+	require.NoError(t, err)
+	mine, _, err = f.Environment().Renew(ahead(t), a, mine)
+	require.NoError(t, err)
+	_, _, err = f.Environment().Renew(ahead(t), a, mine)
+	require.NoError(t, err, "nor is one left that was renewed")
 }
