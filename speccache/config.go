@@ -80,14 +80,16 @@ type Config[O any] struct {
 	// step.
 	//
 	// MaxAheadHost bounds the runs ahead at one host, as Environment.Host names
-	// it, over all sessions. 0 means 6, which is what browsers do.
+	// it, over all sessions, and over all caches that share Hosts. What waits there
+	// runs in the order in which it came. 0 means 6, which is what browsers do.
 	MaxAhead        int
 	MaxAheadSession int
 	MaxAheadHost    int
 
 	// MaxAheadRate bounds how many runs ahead a scope starts at one host in a
 	// second; what was not used can be used in the next three. Its targets' own
-	// runs count, and never wait. 0 means 10.
+	// runs count, and never wait. Of a scope that has lately asked more than 64
+	// hosts, the rest share one rate. 0 means 10.
 	MaxAheadRate float64
 
 	// Hosts is what is known about how many requests hosts work on at one time,

@@ -26,9 +26,9 @@ type limiter[O any] struct {
 	// held for arithmetic and for cancelling contexts.
 	mu    sync.Mutex
 	cache account
-	list  []*flight[O]  // runs ahead, oldest first
-	timer *time.Timer   // for the oldest one's end; nil while there is none
-	freed chan struct{} // closed when a run ends; nil if nobody waits for that
+	list  []*flight[O] // runs ahead, oldest first
+	timer *time.Timer  // for the oldest one's end; nil while there is none
+	turns turns        // of those that wait for a permit
 }
 
 // limitsOf are the limits of one kind of owner.
@@ -160,13 +160,21 @@ func (s shortage) rule() string {
 // was short. For a place at the host it waits only if it may.
 func (l *limiter[O]) start(ctx context.Context, f *flight[O], wait bool) (shortage, *limitReached) {
 	var victim *flight[O]
+	var held space // what was waited for
 	for {
 		l.mu.Lock()
 		if ctx.Err() != nil {
+			l.leave(held)
 			l.mu.Unlock()
 			return max(f.short, noPermit), nil
 		}
-		full, reached := l.enter(f)
+		full, reached := l.enter(f, wait)
+		if full.brief() { // who has come so far keeps its turn
+			full.turn, full.at = held.turn, held.at
+		} else {
+			l.leave(held)
+		}
+		held = full
 		if full.short == room {
 			l.mu.Unlock()
 			return room, reached
@@ -174,42 +182,53 @@ func (l *limiter[O]) start(ctx context.Context, f *flight[O], wait bool) (shorta
 		f.short = full.short
 		// Where the host queues, giving up frees nothing: it goes on all the same.
 		if full.short == noPermit && !slices.Contains(l.list, victim) { // one at a time
-			victim = l.giveUpOldest(f, full.host != nil)
+			victim = l.giveUpOldest(f, full.at != nil)
 		}
-		if (full.host != nil || full.after > maxApart) && !wait {
-			l.mu.Unlock()
+		l.mu.Unlock()
+		if !wait && (full.at != nil || full.after > maxApart) {
 			return mustWait, nil
 		}
-		if l.freed == nil {
-			l.freed = make(chan struct{})
-		}
-		freed := l.freed
-		l.mu.Unlock()
-		full.wait(ctx, freed)
+		full.wait(ctx)
 		f.started = l.clock.now()
 	}
 }
 
-// A space is what is short, and what to wait for.
+// A space is what is short, and what to wait for: a turn or a moment.
 type space struct {
 	short shortage
-	host  <-chan struct{} // closed when there may be room at the host
-	after time.Duration   // when there may be; 0 is not known
+	at    *host         // that is short of it; nil if all are
+	turn  *turn         // there, or of all
+	after time.Duration // when there may be room; 0 is not known
 }
 
+// brief reports whether it is only a matter of a moment.
+func (s *space) brief() bool { return s.after > 0 && s.after <= maxApart }
+
 // wait waits until there may be room, or for the end of ctx.
-func (s *space) wait(ctx context.Context, freed <-chan struct{}) {
-	var due <-chan time.Time
-	if s.after > 0 {
-		t := time.NewTimer(s.after)
-		defer t.Stop()
-		due = t.C
+func (s *space) wait(ctx context.Context) {
+	if s.after == 0 {
+		select {
+		case <-s.turn.come:
+		case <-ctx.Done():
+		}
+		return
 	}
+	t := time.NewTimer(s.after)
+	defer t.Stop()
 	select {
-	case <-freed:
-	case <-s.host:
-	case <-due:
+	case <-t.C:
 	case <-ctx.Done():
+	}
+}
+
+// leave gives back a turn. mu is held.
+func (l *limiter[O]) leave(s space) {
+	switch {
+	case s.turn == nil:
+	case s.at != nil:
+		l.hosts.leave(s.at, s.turn)
+	default:
+		l.turns.leave(s.turn, time.Now())
 	}
 }
 
@@ -217,19 +236,29 @@ func (s *space) wait(ctx context.Context, freed <-chan struct{}) {
 func (l *limiter[O]) try(f *flight[O]) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	full, reached := l.enter(f)
+	full, reached := l.enter(f, false)
+	l.leave(full)
 	return full.short == room && reached == nil
 }
 
-// enter gives f its place, if there is room and no limit is reached. mu is held.
-func (l *limiter[O]) enter(f *flight[O]) (space, *limitReached) {
-	for i, a := range l.accounts(f.session) {
+// full reports whether a session can have no more runs now. mu is held.
+func (l *limiter[O]) full(s *Session[O]) bool {
+	for i, a := range l.accounts(s) {
 		if a.runs >= l.runs[i] {
-			return space{short: noPermit}, nil
+			return true
 		}
 	}
+	return false
+}
+
+// enter gives f its place, if there is room and no limit is reached, or else a
+// turn, if it may wait. mu is held.
+func (l *limiter[O]) enter(f *flight[O], wait bool) (space, *limitReached) {
+	if l.full(f.session) {
+		return space{short: noPermit, turn: l.turns.wait(func(time.Time) bool { return !l.full(f.session) })}, nil
+	}
 	if f.host != "" {
-		if full := l.enterHost(f); full.short != room {
+		if full := l.enterHost(f, wait); full.short != room {
 			return full, nil
 		}
 	}
@@ -250,19 +279,19 @@ func (l *limiter[O]) enter(f *flight[O]) (space, *limitReached) {
 }
 
 // enterHost takes f's place at its host. mu is held.
-func (l *limiter[O]) enterHost(f *flight[O]) space {
+func (l *limiter[O]) enterHost(f *flight[O], wait bool) space {
 	now := time.Now()
 	if after := f.session.scope.rates.of(f.host, l.rate, now).after(now); after > 0 {
 		return space{short: noRate, after: after}
 	}
-	e, no := l.hosts.enter(f.host, l.atHost, f.guess.rank == 1)
+	e, no := l.hosts.enter(f.host, l.atHost, f.guess.rank == 1, wait)
 	switch {
 	case no.loaded:
-		return space{short: noSpare, host: no.left}
+		return space{short: noSpare, at: no.at, turn: no.turn}
 	case no.after > 0:
 		return space{short: noRate, after: no.after}
 	case e == nil:
-		return space{short: noPermit, host: no.left}
+		return space{short: noPermit, at: no.at, turn: no.turn}
 	}
 	f.errand = e
 	return space{}
@@ -355,10 +384,7 @@ func (l *limiter[O]) remove(f *flight[O], answered bool) {
 		l.list = slices.Delete(l.list, i, i+1)
 	}
 	l.flying.Add(-1)
-	if l.freed != nil {
-		close(l.freed)
-		l.freed = nil
-	}
+	l.turns.call(time.Now())
 }
 
 // each calls do for every run ahead. Whoever adds one looks afterwards whether
