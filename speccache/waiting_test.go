@@ -193,6 +193,32 @@ func TestNothingOutlivesCloseNorDoesTheHostOfARenewal(t *testing.T) {
 	})
 }
 
+func TestAHostThatExitsEndsOneRenewalAndNotAll(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		e := gets(&tool{})
+		var renewed atomic.Int64
+		e.Renew = func(context.Context, actions.Action, string) (string, bool, error) {
+			renewed.Add(1)
+			return "", false, nil
+		}
+		var exits atomic.Int64
+		e.Host = func(actions.Action) string {
+			if exits.Add(-1) == 0 {
+				runtime.Goexit()
+			}
+			return "one"
+		}
+		_, s := open(t, e, config{})
+		for i := range 4 {
+			must(t, s, get(i))
+			must(t, s, get(i))
+		}
+		exits.Store(1) // the next time
+		after(actions.DefaultMaxAge)
+		assert.EqualValues(t, 3, renewed.Load())
+	})
+}
+
 func TestAHostThatExitsDuringAVerificationLeavesNoSessionBehind(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		e := gets(&tool{})

@@ -58,12 +58,12 @@ var hostMutants = []mutant{
 		tests: "NoMoreThanItsRate",
 	},
 	{
-		name: "a guess that waits for its host holds up the others", file: "speccache/limiter.go",
+		name: "a guess that waits for its host holds up the others", file: "speccache/room.go",
 		edits: []edit{{"if !wait && (full.at != nil || full.after > maxApart) {", "if false {"}},
 		tests: "KeepsNoOtherWaiting",
 	},
 	{
-		name: "a guess whose rate is used up holds up the others", file: "speccache/limiter.go",
+		name: "a guess whose rate is used up holds up the others", file: "speccache/room.go",
 		edits: []edit{{"(full.at != nil || full.after > maxApart)", "full.at != nil"}},
 		tests: "RateIsUsedUpKeepsNoOther",
 	},
