@@ -244,6 +244,15 @@ func (l *limiter[O]) close() {
 	}
 }
 
+func (l *limiter[O]) giveUpOldest(f *flight[O], host bool) *flight[O] {
+	for _, old := range l.list {
+		if old.session == f.session && old.guess.step < f.guess.step && (!host || old.host == f.host) && old.giveUp() {
+			return old
+		}
+	}
+	return nil
+}
+
 // end takes a run off the list that has ended, and says what it brought.
 func (l *limiter[O]) end(f *flight[O], bytes int64) {
 	l.mu.Lock()

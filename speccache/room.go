@@ -107,12 +107,3 @@ func (l *limiter[O]) leave(s space) {
 		l.turns.leave(s.turn, time.Now())
 	}
 }
-
-func (l *limiter[O]) giveUpOldest(f *flight[O], host bool) *flight[O] {
-	for _, old := range l.list {
-		if old.session == f.session && old.guess.step < f.guess.step && (!host || old.host == f.host) && old.giveUp() {
-			return old
-		}
-	}
-	return nil
-}

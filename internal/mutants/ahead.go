@@ -64,12 +64,12 @@ var aheadMutants = []mutant{
 		tests: "TwoQueuedGuesses",
 	},
 	{
-		name: "a newer guess never takes an older one's permit", file: "speccache/room.go",
+		name: "a newer guess never takes an older one's permit", file: "speccache/limiter.go",
 		edits: []edit{{"old.guess.step < f.guess.step &&", "false &&"}},
 		tests: "ANewerGuessTakesThePermit",
 	},
 	{
-		name: "guesses of one step take each other's permits", file: "speccache/room.go",
+		name: "guesses of one step take each other's permits", file: "speccache/limiter.go",
 		edits: []edit{{"old.guess.step < f.guess.step &&", "old.guess.step <= f.guess.step &&"}},
 		tests: "GuessesOfOneStep",
 	},
