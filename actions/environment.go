@@ -34,9 +34,10 @@ type Environment[O any] struct {
 	// asked about. Nil: Rules suffice.
 	Policy func(State[O], Action) error
 
-	// Host names what a guess would ask, such as a web site's host: runs ahead
-	// at one host are bounded together. The empty name is not bounded. Nil:
-	// nothing is.
+	// Host names what an action asks, such as a web site's host: runs ahead at
+	// one host are bounded together. The empty name is not bounded. It is asked
+	// about the target's own actions too, just before they run, and must be
+	// quick. Nil: nothing is bounded.
 	Host func(Action) string
 
 	// View shows an observation to predictors: hand it to theirs, as in

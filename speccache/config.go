@@ -80,7 +80,8 @@ type Config[O any] struct {
 	// step.
 	//
 	// MaxAheadHost bounds the runs ahead at one host, as Environment.Host names
-	// it, over all sessions. 0 means 6, which is what browsers do.
+	// it, over all sessions, and over all caches that share Hosts. What waits there
+	// runs in the order in which it came. 0 means 6, which is what browsers do.
 	MaxAhead        int
 	MaxAheadSession int
 	MaxAheadHost    int
@@ -88,7 +89,8 @@ type Config[O any] struct {
 	// MaxAheadRate bounds how many runs ahead a scope starts at one host in a
 	// second. What was not used may be used in the three seconds after. Its
 	// targets' own runs count, so that a rate below theirs leaves nothing; they
-	// never wait. Guesses that found none left are refused as "rate" in
+	// never wait. Of a scope that has lately asked more than 64 hosts, the rest
+	// share one rate. Guesses that found none left are refused as "rate" in
 	// Stats.Refusals. 0 means 10.
 	MaxAheadRate float64
 

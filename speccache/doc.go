@@ -62,7 +62,8 @@
 // (Config.MaxScopeBytes), and no more than two use up their runs ahead
 // (Config.MaxAhead), none has an effect on what another one finds. Where they do
 // not fit, scopes compete: what is popular in one may push out what is not in
-// another.
+// another. At a host that several ask they take turns (Config.MaxAheadHost), for
+// it is the host that bears no more: how soon guesses run there depends on all.
 //
 // Nothing outlives Close.
 //

@@ -86,3 +86,27 @@ func InWindow[O any](c *Cache[O], s *Session[O], a actions.Action) bool {
 
 // Counted returns how many sessions are counted apart from their cache.
 func Counted[O any](c *Cache[O]) int { return len(c.openSessions()) }
+
+// CheckPlaces checks that of a cache at rest all permits, and all places at hosts,
+// have come back, and that nobody waits for one.
+func CheckPlaces[O any](t *testing.T, c *Cache[O]) {
+	t.Helper()
+	l, h := c.limiter, c.cfg.Hosts
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	assert.Empty(t, l.list, "runs ahead")
+	assert.Zero(t, l.cache.runs, "permits in use")
+	assert.Zero(t, l.turns.waiting.Len(), "who waits for a permit")
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for name, at := range h.known {
+		assert.Equal(t, []int{0, 0, 0, 0}, []int{at.ahead, len(at.errands), len(at.began), at.turns.waiting.Len()}, "places at %s", name)
+	}
+}
+
+// KnownHosts returns how many hosts are remembered.
+func KnownHosts(h *Hosts) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.known)
+}

@@ -38,11 +38,11 @@ const (
 
 // A host is asked by targets and by runs ahead.
 type host struct {
-	ahead   int           // runs ahead
-	errands []*errand     // that it has not answered, oldest first
-	began   []time.Time   // of these
-	stuck   []*errand     // the target's, behind runs ahead that hold all the places
-	left    chan struct{} // closed when an errand ends; nil if nobody waits for that
+	ahead   int         // runs ahead
+	errands []*errand   // that it has not answered, oldest first
+	began   []time.Time // of these
+	stuck   []*errand   // the target's, behind runs ahead that hold all the places
+	turns   turns       // of runs ahead that wait for a place
 	load    load
 }
 
@@ -83,7 +83,7 @@ func (h *Hosts) of(name string) *host {
 		if len(h.known) < maxHosts || look == 0 {
 			break
 		}
-		if len(idle.errands) == 0 {
+		if len(idle.errands) == 0 && idle.turns.waiting.Len() == 0 {
 			delete(h.known, old)
 		}
 		look--
@@ -107,39 +107,49 @@ func (h *Hosts) call(name string) *errand {
 
 // A refusal says why a run ahead can't begin its errand yet.
 type refusal struct {
-	left   <-chan struct{} // closed when that may have changed
-	after  time.Duration   // or when it will have; 0 is not known
-	loaded bool            // the host has no place to spare
+	at     *host         // that has no place for it
+	turn   *turn         // there, if it is to wait
+	after  time.Duration // or how soon it may ask again
+	loaded bool          // there is a place, but not to spare
 }
 
 // enter begins an errand of a run ahead, if there is room for it beside at most
-// so many others.
-func (h *Hosts) enter(name string, most int, first bool) (*errand, refusal) {
+// so many others. If not, it may wait for its turn.
+func (h *Hosts) enter(name string, most int, first, wait bool) (*errand, refusal) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	at, now := h.of(name), time.Now()
 	l := &at.load
-	no := refusal{after: l.apart() - now.Sub(l.last)}
+	after := l.apart() - now.Sub(l.last)
 	switch {
-	case at.ahead >= most:
+	case !h.spares(at, most, first, now):
+		no := refusal{at: at, loaded: at.ahead < most}
+		if wait {
+			no.turn = at.turns.wait(func(now time.Time) bool { return h.spares(at, most, first, now) })
+		}
+		return nil, no
 	case h.IgnoreLoad:
-		return at.add(h, true), refusal{}
-	case !l.spares(len(at.errands), first, now):
-		no.loaded = true
-	case no.after <= 0:
+	case after > 0:
+		return nil, refusal{after: after}
+	default:
 		l.last = now
 		if l.shown-len(at.errands) <= 1 {
 			l.untried = 0
 		}
-		return at.add(h, true), refusal{}
-	default:
-		return nil, no
 	}
-	if at.left == nil {
-		at.left = make(chan struct{})
-	}
-	no.left, no.after = at.left, 0
-	return nil, no
+	return at.add(h, true), refusal{}
+}
+
+// spares reports whether a host has room for one more run ahead. mu is held.
+func (h *Hosts) spares(at *host, most int, first bool, now time.Time) bool {
+	return at.ahead < most && (h.IgnoreLoad || at.load.spares(len(at.errands), first, now))
+}
+
+// leave gives a turn back: it was taken, or is not waited for any more.
+func (h *Hosts) leave(at *host, n *turn) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	at.turns.leave(n, time.Now())
 }
 
 func (at *host) add(h *Hosts, ahead bool) *errand {
@@ -175,10 +185,7 @@ func (e *errand) end(answered bool) {
 		}
 	}
 	at.stuck = nil
-	if at.left != nil {
-		close(at.left)
-		at.left = nil
-	}
+	at.turns.call(now)
 }
 
 // hid says how much waiting a run ahead has hidden from the target.
@@ -189,4 +196,5 @@ func (e *errand) hid(d time.Duration) {
 	e.hosts.mu.Lock()
 	defer e.hosts.mu.Unlock()
 	e.at.load.hidden += d
+	e.at.turns.call(time.Now())
 }

@@ -1,7 +1,6 @@
 package speccache
 
 import (
-	"context"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -26,9 +25,9 @@ type limiter[O any] struct {
 	// held for arithmetic and for cancelling contexts.
 	mu    sync.Mutex
 	cache account
-	list  []*flight[O]  // runs ahead, oldest first
-	timer *time.Timer   // for the oldest one's end; nil while there is none
-	freed chan struct{} // closed when a run ends; nil if nobody waits for that
+	list  []*flight[O] // runs ahead, oldest first
+	timer *time.Timer  // for the oldest one's end; nil while there is none
+	turns turns        // of those that wait for a permit
 }
 
 // limitsOf are the limits of one kind of owner.
@@ -130,106 +129,33 @@ func (l *limiter[O]) use(s *Session[O], r resource, n int64) {
 	l.spend(s, r, n)
 }
 
-// Why there is no room for a run ahead.
-type shortage int32
-
-const (
-	room     shortage = iota // there is
-	noPermit                 // of the session, the scope, the cache, or at the host
-	noRate                   // at the host
-	noSpare                  // the host's load
-	mustWait                 // at its host, which it was not to
-)
-
-// rule is how refusals for it are counted. What only waits for other runs ahead
-// is no refusal.
-func (s shortage) rule() string {
-	switch s {
-	case noRate:
-		return "rate"
-	case noSpare:
-		return "load"
-	}
-	return ""
-}
-
-// start lists a run ahead, once there is room for it. If there is none it gives
-// up the oldest run in the way that nobody waits for, of the same session and
-// from an earlier step, whose place follows when it has ended. It fails when a
-// limit is reached, or when ctx ends: the target has acted. Then it says what
-// was short. For a place at the host it waits only if it may.
-func (l *limiter[O]) start(ctx context.Context, f *flight[O], wait bool) (shortage, *limitReached) {
-	var victim *flight[O]
-	for {
-		l.mu.Lock()
-		if ctx.Err() != nil {
-			l.mu.Unlock()
-			return max(f.short, noPermit), nil
-		}
-		full, reached := l.enter(f)
-		if full.short == room {
-			l.mu.Unlock()
-			return room, reached
-		}
-		f.short = full.short
-		// Where the host queues, giving up frees nothing: it goes on all the same.
-		if full.short == noPermit && !slices.Contains(l.list, victim) { // one at a time
-			victim = l.giveUpOldest(f, full.host != nil)
-		}
-		if (full.host != nil || full.after > maxApart) && !wait {
-			l.mu.Unlock()
-			return mustWait, nil
-		}
-		if l.freed == nil {
-			l.freed = make(chan struct{})
-		}
-		freed := l.freed
-		l.mu.Unlock()
-		full.wait(ctx, freed)
-		f.started = l.clock.now()
-	}
-}
-
-// A space is what is short, and what to wait for.
-type space struct {
-	short shortage
-	host  <-chan struct{} // closed when there may be room at the host
-	after time.Duration   // when there may be; 0 is not known
-}
-
-// wait waits until there may be room, or for the end of ctx.
-func (s *space) wait(ctx context.Context, freed <-chan struct{}) {
-	var due <-chan time.Time
-	if s.after > 0 {
-		t := time.NewTimer(s.after)
-		defer t.Stop()
-		due = t.C
-	}
-	select {
-	case <-freed:
-	case <-s.host:
-	case <-due:
-	case <-ctx.Done():
-	}
-}
-
 // try is start for what can be left undone: it does not wait for room.
 func (l *limiter[O]) try(f *flight[O]) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	full, reached := l.enter(f)
+	full, reached := l.enter(f, false)
+	l.leave(full)
 	return full.short == room && reached == nil
 }
 
-// enter gives f its place, if there is room and no limit is reached. mu is held.
-func (l *limiter[O]) enter(f *flight[O]) (space, *limitReached) {
-	for i, a := range l.accounts(f.session) {
+// full reports whether a session can have no more runs now. mu is held.
+func (l *limiter[O]) full(s *Session[O]) bool {
+	for i, a := range l.accounts(s) {
 		if a.runs >= l.runs[i] {
-			return space{short: noPermit}, nil
+			return true
 		}
 	}
+	return false
+}
+
+// enter gives f its place, if there is room and no limit is reached, or else a
+// turn, if it may wait. mu is held.
+func (l *limiter[O]) enter(f *flight[O], wait bool) (space, *limitReached) {
+	if l.full(f.session) {
+		return space{short: noPermit, turn: l.turns.wait(func(time.Time) bool { return !l.full(f.session) })}, nil
+	}
 	if f.host != "" {
-		if full := l.enterHost(f); full.short != room {
+		if full := l.enterHost(f, wait); full.short != room {
 			return full, nil
 		}
 	}
@@ -250,19 +176,19 @@ func (l *limiter[O]) enter(f *flight[O]) (space, *limitReached) {
 }
 
 // enterHost takes f's place at its host. mu is held.
-func (l *limiter[O]) enterHost(f *flight[O]) space {
+func (l *limiter[O]) enterHost(f *flight[O], wait bool) space {
 	now := time.Now()
 	if after := f.session.scope.rates.of(f.host, l.rate, now).after(now); after > 0 {
 		return space{short: noRate, after: after}
 	}
-	e, no := l.hosts.enter(f.host, l.atHost, f.guess.rank == 1)
+	e, no := l.hosts.enter(f.host, l.atHost, f.guess.rank == 1, wait)
 	switch {
 	case no.loaded:
-		return space{short: noSpare, host: no.left}
+		return space{short: noSpare, at: no.at, turn: no.turn}
 	case no.after > 0:
 		return space{short: noRate, after: no.after}
 	case e == nil:
-		return space{short: noPermit, host: no.left}
+		return space{short: noPermit, at: no.at, turn: no.turn}
 	}
 	f.errand = e
 	return space{}
@@ -369,10 +295,7 @@ func (l *limiter[O]) remove(f *flight[O], answered bool) {
 		l.list = slices.Delete(l.list, i, i+1)
 	}
 	l.flying.Add(-1)
-	if l.freed != nil {
-		close(l.freed)
-		l.freed = nil
-	}
+	l.turns.call(time.Now())
 }
 
 // each calls do for every run ahead. Whoever adds one looks afterwards whether

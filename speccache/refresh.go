@@ -81,25 +81,34 @@ func (r *renewer[O]) wait(at time.Duration) {
 
 // look looks after all entries whose time has come.
 func (r *renewer[O]) look() {
-	for {
-		r.mu.Lock()
-		if r.closed || len(r.due) == 0 {
-			r.mu.Unlock()
-			return
+	over := false
+	defer func() {
+		if !over { // Environment.Host has called Goexit
+			r.c.spawn(r.look)
 		}
-		next := r.due[0]
-		if next.at > r.c.now() {
-			r.wait(next.at)
-			r.mu.Unlock()
-			return
-		}
-		heap.Pop(&r.due)
-		r.mu.Unlock()
+	}()
+	for next, ok := r.next(); ok; next, ok = r.next() {
 		e := r.c.store.index.load(next.hash)
 		if e != nil && e.born == next.born && e.wanted.Load() {
 			r.renew(e, false)
 		}
 	}
+	over = true
+}
+
+// next takes the first appointment off the list, or waits for its time.
+func (r *renewer[O]) next() (next appointment, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed || len(r.due) == 0 {
+		return next, false
+	}
+	if next = r.due[0]; next.at > r.c.now() {
+		r.wait(next.at)
+		return next, false
+	}
+	heap.Pop(&r.due)
+	return next, true
 }
 
 // served notes that an entry is wanted. Some are asked about at once.

@@ -45,15 +45,17 @@ const checkEvery = 1 << 15
 
 // meanSize is what an observation is taken to hold when ristretto's counters
 // are sized, and countersPer is how many there are for each: both as
-// bench/hitratio.md measures it.
+// bench/hitratio.md measures it. There are maxCounters at most: they are made at
+// once, also for a MaxBytes that nobody means to fill.
 const (
 	meanSize    = 8 << 10
 	countersPer = 40
+	maxCounters = 1 << 26
 )
 
 func newRegion[O any](s *store[O], maxBytes int64) (*region[O], error) {
 	cache, err := ristretto.NewCache(&ristretto.Config[uint64, *entry[O]]{
-		NumCounters:        max(1024, countersPer*maxBytes/meanSize),
+		NumCounters:        max(1024, countersPer*min(maxBytes, maxCounters*meanSize/countersPer)/meanSize),
 		MaxCost:            maxBytes,
 		BufferItems:        64,
 		IgnoreInternalCost: true, // size has entryCost in it

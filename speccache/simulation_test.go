@@ -173,7 +173,7 @@ func TestLosslessInSimulationNothingButLatencyTellsWhetherSpeculationIsOn(t *tes
 		sum.drafts, sum.speculated, sum.failedAhead, sum.alone, sum.with)
 	t.Logf("%d entries renewed, %d of them changed", sum.renewed, sum.changed)
 	if seeds >= 500 { // else it means nothing, and fewer seeds say less about that
-		assert.Greater(t, ratio(sum.hits, sum.lookups), 0.3, "hits")
+		assert.Greater(t, ratio(sum.hits, sum.lookups), 0.25, "hits: logins and shares of bytes cost some")
 		assert.Greater(t, ratio(sum.joins, sum.lookups), 0.05, "joins")
 		assert.Less(t, sum.with, sum.alone)
 		assert.NotZero(t, sum.changed)

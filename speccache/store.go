@@ -1,6 +1,7 @@
 package speccache
 
 import (
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -139,7 +140,7 @@ func newStore[O any](maxBytes, scopeBytes int64) (s *store[O], err error) {
 	if w.share >= maxBytes {
 		w.share = noShare
 	}
-	w.most = maxBytes + max(maxWaiting, maxBytes/2)
+	w.most = maxBytes + min(max(maxWaiting, maxBytes/2), math.MaxInt64-maxBytes)
 	s.main, err = newRegion(s, w.room)
 	return s, err
 }

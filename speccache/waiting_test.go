@@ -6,6 +6,7 @@ import (
 	"math"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -163,12 +164,12 @@ func TestARunAheadTakesNoLongerForAPolicyThatTakesItsTime(t *testing.T) {
 func TestNothingOutlivesCloseNorDoesTheHostOfARenewal(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		e := gets(&tool{})
-		release, asked := make(chan struct{}), false
+		release := make(chan struct{})
+		var slow, asked atomic.Bool
 		e.Renew = func(context.Context, actions.Action, string) (string, bool, error) { return "", false, nil }
-		slow := false
 		e.Host = func(actions.Action) string {
-			if slow {
-				asked = true
+			if slow.Load() {
+				asked.Store(true)
 				<-release
 			}
 			return "one"
@@ -176,9 +177,9 @@ func TestNothingOutlivesCloseNorDoesTheHostOfARenewal(t *testing.T) {
 		c, s := open(t, e, config{})
 		must(t, s, get(1))
 		must(t, s, get(1))
-		slow = true
+		slow.Store(true)
 		after(actions.DefaultMaxAge)
-		require.True(t, asked)
+		require.True(t, asked.Load())
 		closed := make(chan struct{})
 		go func() { c.Close(); close(closed) }()
 		synctest.Wait()
@@ -189,6 +190,32 @@ func TestNothingOutlivesCloseNorDoesTheHostOfARenewal(t *testing.T) {
 		}
 		close(release)
 		<-closed
+	})
+}
+
+func TestAHostThatExitsEndsOneRenewalAndNotAll(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		e := gets(&tool{})
+		var renewed atomic.Int64
+		e.Renew = func(context.Context, actions.Action, string) (string, bool, error) {
+			renewed.Add(1)
+			return "", false, nil
+		}
+		var exits atomic.Int64
+		e.Host = func(actions.Action) string {
+			if exits.Add(-1) == 0 {
+				runtime.Goexit()
+			}
+			return "one"
+		}
+		_, s := open(t, e, config{})
+		for i := range 4 {
+			must(t, s, get(i))
+			must(t, s, get(i))
+		}
+		exits.Store(1) // the next time
+		after(actions.DefaultMaxAge)
+		assert.EqualValues(t, 3, renewed.Load())
 	})
 }
 
@@ -213,4 +240,96 @@ func TestAHostThatExitsDuringAVerificationLeavesNoSessionBehind(t *testing.T) {
 		synctest.Wait()
 		assert.Zero(t, speccache.Counted(c))
 	})
+}
+
+func TestGuessesOfManySessionsHaveTheirTurnInTheOrderInWhichTheyCame(t *testing.T) {
+	for name, cfg := range map[string]config{"at a host": {MaxAheadHost: 1}, "for a permit": {MaxAhead: 1}} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				w := &tool{takes: time.Second}
+				e := gets(w)
+				e.Host = func(actions.Action) string { return "one" }
+				c, _ := open(t, e, cfg)
+				list := many(30)
+				for _, a := range list {
+					s := c.Open(opening{})
+					defer s.Close()
+					s.Speculate(t.Context(), a)
+					synctest.Wait()
+				}
+				after(time.Minute)
+				assert.Equal(t, list, w.ran())
+				speccache.CheckPlaces(t, c)
+			})
+		})
+	}
+}
+
+func TestWhoCannotTakeItsTurnPassesItOn(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := &tool{on: func(ctx context.Context, a actions.Action) (string, error) {
+			if a == act("b", "long") {
+				return "late", pause(ctx, time.Hour)
+			}
+			return "seen", pause(ctx, time.Minute)
+		}}
+		e := env{Do: w.do, Rules: actions.Reads("a", "b"), Host: actions.Action.Name}
+		c, first := open(t, e, config{MaxAheadHost: 1, MaxAheadSession: 1, AheadTimeout: 2 * time.Hour})
+		second, third := c.Open(opening{}), c.Open(opening{})
+		defer second.Close()
+		defer third.Close()
+		for _, g := range []struct {
+			s *speccache.Session[string]
+			a actions.Action
+		}{{first, act("a", 1)}, {second, act("a", 2)}, {second, act("b", "long")}, {third, act("a", 3)}} {
+			g.s.Speculate(t.Context(), g.a)
+			synctest.Wait()
+		}
+		after(3 * time.Minute)
+		runs, _ := w.count(act("a", 3))
+		assert.Equal(t, 1, runs, "the one before it has used up its session's permit meanwhile")
+		after(2 * time.Hour)
+		runs, _ = w.count(act("a", 2))
+		assert.Equal(t, 1, runs, "and had its turn later")
+		speccache.CheckPlaces(t, c)
+	})
+}
+
+func TestWhoLeavesAsItsTurnComesPassesItOn(t *testing.T) {
+	for name, cfg := range map[string]config{"at a host": {MaxAheadHost: 1}, "for a permit": {MaxAhead: 1}} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				w := &tool{takes: time.Minute}
+				e := gets(w)
+				e.Host = func(a actions.Action) string {
+					if a == get("elsewhere") {
+						return ""
+					}
+					return "one"
+				}
+				c, first := open(t, e, cfg)
+				for i := range 50 {
+					first.Speculate(t.Context(), get([]int{i, 1}))
+					synctest.Wait()
+					var list []*speccache.Session[string]
+					for j := range 4 {
+						s := c.Open(opening{})
+						list = append(list, s)
+						s.Speculate(t.Context(), get([]int{i, j + 2}))
+						synctest.Wait()
+					}
+					after(time.Minute) // now the place is free
+					for _, s := range list[:3] {
+						s.Close()
+					}
+					after(time.Second)
+					runs, _ := w.count(get([]int{i, 5}))
+					assert.Equal(t, 1, runs)
+					list[3].Close()
+					after(2 * time.Minute)
+				}
+				speccache.CheckPlaces(t, c)
+			})
+		})
+	}
 }

@@ -85,7 +85,7 @@ var aheadMutants = []mutant{
 	},
 	{
 		name: "runs at one host are not bounded", file: "speccache/hosts.go",
-		edits: []edit{{"case at.ahead >= most:", "case false:"}},
+		edits: []edit{{"return at.ahead < most && (", "return ("}},
 		tests: "RunsAtOneHost",
 	},
 	{

@@ -39,7 +39,7 @@ var hostMutants = []mutant{
 	},
 	{
 		name: "runs ahead start at one moment", file: "speccache/hosts.go",
-		edits: []edit{{"case no.after <= 0:", "case true:"}},
+		edits: []edit{{"case after > 0:", "case false:"}},
 		tests: "AnOriginIsKnown|OriginThatQueues",
 	},
 	{
@@ -58,14 +58,34 @@ var hostMutants = []mutant{
 		tests: "NoMoreThanItsRate",
 	},
 	{
-		name: "a guess that waits for its host holds up the others", file: "speccache/limiter.go",
-		edits: []edit{{"if (full.host != nil || full.after > maxApart) && !wait {", "if false {"}},
+		name: "a guess that waits for its host holds up the others", file: "speccache/room.go",
+		edits: []edit{{"if !wait && (full.at != nil || full.after > maxApart) {", "if false {"}},
 		tests: "KeepsNoOtherWaiting",
 	},
 	{
-		name: "a guess whose rate is used up holds up the others", file: "speccache/limiter.go",
-		edits: []edit{{"(full.host != nil || full.after > maxApart)", "full.host != nil"}},
+		name: "a guess whose rate is used up holds up the others", file: "speccache/room.go",
+		edits: []edit{{"(full.at != nil || full.after > maxApart)", "full.at != nil"}},
 		tests: "RateIsUsedUpKeepsNoOther",
+	},
+	{
+		name: "who came last has its turn first", file: "speccache/turns.go",
+		edits: []edit{{"e := t.waiting.Front(); e != nil; e = e.Next()", "e := t.waiting.Back(); e != nil; e = e.Prev()"}},
+		tests: "InTheOrderInWhichTheyCame",
+	},
+	{
+		name: "who can't take its turn keeps it", file: "speccache/turns.go",
+		edits: []edit{{"		t.call(now)\n		return\n", "		return\n"}},
+		tests: "PassesItOn",
+	},
+	{
+		name: "a place at a host comes back to nobody", file: "speccache/hosts.go",
+		edits: []edit{{"	at.turns.call(now)\n", ""}},
+		tests: "InTheOrderInWhichTheyCame|TakeTurnsAtAHost",
+	},
+	{
+		name: "a permit comes back to nobody", file: "speccache/limiter.go",
+		edits: []edit{{"	l.turns.call(time.Now())\n", ""}},
+		tests: "InTheOrderInWhichTheyCame|PermitIsFreeOnly",
 	},
 	{
 		name: "who asks many hosts has a rate anew", file: "speccache/rates.go",

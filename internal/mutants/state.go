@@ -174,7 +174,7 @@ var stateMutants = []mutant{
 	},
 	{
 		name: "a renewal needs no room", file: "speccache/limiter.go",
-		edits: []edit{{"full, reached := l.enter(f)\n\treturn full.short == room && reached == nil", "l.add(f)\n\treturn true"}},
+		edits: []edit{{"full, reached := l.enter(f, false)\n\tl.leave(full)\n\treturn full.short == room && reached == nil", "l.add(f)\n\treturn true"}},
 		tests: "RenewalsKeepToTheLimits",
 	},
 	{
