@@ -67,7 +67,7 @@ func (w *meanWorld) env() env {
 	}
 	e.Size = func(string) int { w.fail(200); return w.draw(1 << 20) }
 	e.Clone = func(o string) string { w.fail(200); return o }
-	e.Renew = func(ctx context.Context, a actions.Action, o string) (string, bool, error) {
+	e.Renew = func(ctx context.Context, a actions.Action, _ string) (string, bool, error) {
 		o, err := w.do(ctx, a)
 		return o, w.draw(2) == 0, err
 	}

@@ -203,7 +203,7 @@ func TestALinkThatItsPageMarksAsDoingIsActionLikeWhateverItsURL(t *testing.T) {
 		`<a href=/x onclick="document.forms[0].submit(); return false">It</a>`, `<a href=/x data-confirm="Sure?">It</a>`,
 		`<a data-method=delete href=/x>It</a>`, `<a href=/x data-turbo-method="post">It</a>`, `<a href=/x hx-delete=/x>It</a>`,
 		`<a href=/x data-turbo-confirm>It</a>`, `<map><area href=/x alt=It onclick="doLogout()"></map>`,
-		`<a href=/x>Log out</a>`, `<a href=/x>LOGOUT</a>`, `<a href=/x> Sign­ out!</a>`, `<a href=/x aria-label=Delete><svg></svg></a>`,
+		`<a href=/x>Log out</a>`, `<a href=/x>LOGOUT</a>`, "<a href=/x> Sign\u00ad out!</a>", `<a href=/x aria-label=Delete><svg></svg></a>`,
 		`<a href=/x>Add to cart</a>`, `<a href=/x>Plain</a><a href=/x data-confirm>It</a>`, `<a href=/x data-confirm>It</a><a href=/x>Plain</a>`,
 	} {
 		var e *web.PolicyError
