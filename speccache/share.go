@@ -88,17 +88,27 @@ func (w *window[O]) count(s *share[O], bytes int64) {
 func (w *window[O]) excess(scope uint64) (e *entry[O], over bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.giveUp(w.shares[scope])
+	return w.giveUp(w.shares[scope], w.share-w.slack)
 }
 
-// giveUp is excess for who holds window.mu.
-func (w *window[O]) giveUp(s *share[O]) (e *entry[O], over bool) {
-	if s == nil || s.bytes <= w.share {
+// giveUp takes out what s has to give up if it is over a limit, and reports
+// whether more is to follow: a large share gives up a little more than it must, so
+// that it need not at every entry.
+func (w *window[O]) giveUp(s *share[O], limit int64) (e *entry[O], over bool) {
+	if s == nil || s.bytes <= limit {
 		return nil, false
 	}
 	e = s.oldest()
 	w.unlink(e)
-	return e, s.bytes > w.share
+	return e, s.bytes > w.share-w.slack
+}
+
+// slackOf is how much more than it must a share gives up.
+func slackOf(share int64) int64 {
+	if share < 1<<20 || share == noShare {
+		return 0
+	}
+	return share / 64
 }
 
 // forget has all that a scope holds fetched, for nobody can find it any more.

@@ -140,6 +140,7 @@ func newStore[O any](maxBytes, scopeBytes int64) (s *store[O], err error) {
 	if w.share >= maxBytes {
 		w.share = noShare
 	}
+	w.slack = slackOf(w.share)
 	w.most = maxBytes + min(max(maxWaiting, maxBytes/2), math.MaxInt64-maxBytes)
 	s.main, err = newRegion(s, w.room)
 	return s, err

@@ -25,6 +25,7 @@ type window[O any] struct {
 	room  int64 // of the main region
 	total int64 // max, batch and room
 	share int64 // of one scope; noShare if one may have all
+	slack int64 // see slackOf
 	most  int64 // so many bytes may be held in all while others are to fetch
 
 	// mu guards what follows, and what entries say about where they are. It is
@@ -70,7 +71,7 @@ func (w *window[O]) add(e, old *entry[O]) (due bool, excess *entry[O], over bool
 	}
 	if !e.left { // else it was replaced by a still newer one meanwhile
 		w.enter(e)
-		excess, over = w.giveUp(w.shares[e.key.scope])
+		excess, over = w.giveUp(w.shares[e.key.scope], w.share)
 		if w.bytes > w.max {
 			w.beyond++
 		}
