@@ -155,7 +155,7 @@ var storeMutants = []mutant{
 	},
 	{
 		name: "a share bounds nothing", file: "speccache/window.go",
-		edits: []edit{{"excess, over = w.giveUp(w.shares[e.key.scope])", ""}},
+		edits: []edit{{"excess, over = w.giveUp(w.shares[e.key.scope], w.share)", ""}},
 		tests: "NoMoreThanItsShare|WhatAnotherKeeps",
 	},
 	{
