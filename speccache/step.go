@@ -174,8 +174,7 @@ func (s *Session[O]) endDrafts() {
 // drive is the draft's goroutine. It ends when the last run has.
 func (d *draft[O]) drive() {
 	defer d.s.release()
-	defer d.retire()
-	defer d.runs.Wait()
+	defer d.rest()
 	err := errAborted
 	defer func() { d.conclude(err) }() // also if the predictor calls Goexit
 	err = d.guess()
@@ -213,11 +212,14 @@ func (d *draft[O]) emit(err error, class string) {
 // leave says that the predictor has returned, and starts the draft that had to
 // wait for that.
 func (d *draft[O]) leave() {
+	s := d.s
+	if !d.later {
+		d.ctx.end(errActed)
+	}
+	s.mu.Lock()
 	if !d.later {
 		d.retire()
 	}
-	s := d.s
-	s.mu.Lock()
 	var waiting context.Context
 	if d.predicted {
 		s.asking--
@@ -229,12 +231,21 @@ func (d *draft[O]) leave() {
 	}
 }
 
-// retire ends a draft of which no guess waits any more. It is idempotent.
-func (d *draft[O]) retire() {
+// rest waits for the runs. A draft of which guesses had to wait ends with them.
+func (d *draft[O]) rest() {
+	d.runs.Wait()
+	if !d.later {
+		return
+	}
 	d.ctx.end(errActed)
+	d.s.mu.Lock()
+	defer d.s.mu.Unlock()
+	d.retire()
+}
+
+// retire takes a draft off its session's list. Session.mu is held.
+func (d *draft[O]) retire() {
 	s := d.s
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if i := slices.Index(s.drafts, d); i >= 0 {
 		s.drafts = slices.Delete(s.drafts, i, i+1)
 	}

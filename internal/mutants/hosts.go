@@ -94,12 +94,12 @@ var hostMutants = []mutant{
 	},
 	{
 		name: "a guess that waits is dropped when the predictor returns", file: "speccache/step.go",
-		edits: []edit{{"if !d.later {", "if true {"}},
+		edits: []edit{{"if !d.later {\n\t\td.ctx.end(errActed)", "if true {\n\t\td.ctx.end(errActed)"}},
 		tests: "KeepsNoOtherWaiting",
 	},
 	{
 		name: "drafts of guesses that have waited stay for ever", file: "speccache/step.go",
-		edits: []edit{{"	defer d.retire()\n	defer d.runs.Wait()", "	defer d.runs.Wait()"}},
+		edits: []edit{{"defer d.s.mu.Unlock()\n\td.retire()", "defer d.s.mu.Unlock()"}},
 		tests: "HasWaitedLeavesNoDraft",
 	},
 	{
