@@ -61,7 +61,8 @@ func (d *draft[O]) admit(p *actions.Prediction) (a actions.Action, rule *tool, o
 		return a, rule, false
 	}
 	d.rank++
-	return a, rule, !d.known(s.present(&id, s.c.now()))
+	d.at = s.c.now()
+	return a, rule, !d.known(s.present(&id, d.at))
 }
 
 // resolve and allow ask the environment. What panics there ends a guess, and
@@ -115,8 +116,11 @@ func (d *draft[O]) known(e *entry[O], f *flight[O]) bool {
 // key, then it goes.
 func (d *draft[O]) launch(a actions.Action, rule *tool, source string) {
 	s := d.s
-	host := s.c.hostOf(a) // like Resolve and Policy before, it may take its time
-	f := s.newFlight(s.keyOf(a, rule), rule, s.c.now())
+	host, at := s.c.hostOf(a), d.at
+	if host != "" {
+		at = s.c.now() // like Resolve and Policy before, Host may have taken its time
+	}
+	f := s.newFlight(s.keyOf(a, rule), rule, at)
 	room := &guessed[O]{guess: guess{source: d.named(source), rank: d.rank, step: d.step, steps: s.begun}}
 	f.guess, f.room = &room.guess, &room.entry
 	f.host = host

@@ -33,8 +33,9 @@ type draft[O any] struct {
 	// Of the driver's goroutine alone.
 	said   bool // it has made a guess, whatever became of it
 	yields int
-	rank   int  // guesses that rules and policy let pass
-	later  bool // some wait, or have waited, for a place at their host
+	rank   int           // guesses that rules and policy let pass
+	later  bool          // some wait, or have waited, for a place at their host
+	at     time.Duration // when the last guess was admitted
 	lines  lines[O]
 	runs   errgroup.Group
 	seen   []actions.Action // resolved; begins in few
