@@ -117,8 +117,8 @@ func (d *draft[O]) known(e *entry[O], f *flight[O]) bool {
 func (d *draft[O]) launch(a actions.Action, rule *tool, source string) {
 	s := d.s
 	host, at := s.c.hostOf(a), d.at
-	if host != "" {
-		at = s.c.now() // like Resolve and Policy before, Host may have taken its time
+	if s.c.env.Host != nil {
+		at = s.c.now() // like Resolve and Policy before, it may have taken its time
 	}
 	f := s.newFlight(s.keyOf(a, rule), rule, at)
 	room := &guessed[O]{guess: guess{source: d.named(source), rank: d.rank, step: d.step, steps: s.begun}}

@@ -45,7 +45,7 @@ func CheckStore[O any](t *testing.T, c *Cache[O]) {
 	defer s.window.mu.Unlock()
 	var bytes int64
 	for _, list := range []*queue[O]{&s.window.unread, &s.window.recent} {
-		for e := list.first; e != nil; e = e.place.next {
+		for e := list.first; e != nil; e = e.links[byPlace].next {
 			bytes += e.size
 			assert.Same(t, e, s.find(e.key.scope, e.key.version, e.key.action), "the index does not lead to %v, which is in the window", e.key.action)
 		}
@@ -54,7 +54,7 @@ func CheckStore[O any](t *testing.T, c *Cache[O]) {
 	var held, main int64
 	for scope, share := range s.window.shares {
 		var bytes int64
-		for e := share.first; e != nil; e = e.place.newer {
+		for e := share.first; e != nil; e = e.links[byScope].next {
 			bytes += e.size
 			if e.at == inMain {
 				main += e.size
@@ -100,7 +100,7 @@ func CheckPlaces[O any](t *testing.T, c *Cache[O]) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for name, at := range h.known {
-		assert.Equal(t, []int{0, 0, 0, 0}, []int{at.ahead, len(at.errands), len(at.began), at.turns.waiting.Len()}, "places at %s", name)
+		assert.Equal(t, []int{0, 0, 0, 0}, []int{at.ahead, len(at.errands), len(at.stuck), at.turns.waiting.Len()}, "places at %s", name)
 	}
 }
 

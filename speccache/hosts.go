@@ -38,11 +38,10 @@ const (
 
 // A host is asked by targets and by runs ahead.
 type host struct {
-	ahead   int         // runs ahead
-	errands []*errand   // that it has not answered, oldest first
-	began   []time.Time // of these
-	stuck   []*errand   // the target's, behind runs ahead that hold all the places
-	turns   turns       // of runs ahead that wait for a place
+	ahead   int       // runs ahead
+	errands []*errand // that it has not answered, oldest first
+	stuck   []*errand // the target's, behind runs ahead that hold all the places
+	turns   turns     // of runs ahead that wait for a place
 	load    load
 }
 
@@ -97,9 +96,9 @@ func (h *Hosts) of(name string) *host {
 func (h *Hosts) call(name string) *errand {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	at := h.of(name)
-	e := at.add(h, false)
-	if at.ahead > 0 && at.load.queues(e.began) && len(at.errands) > at.load.shown {
+	at, now := h.of(name), time.Now()
+	e := at.add(h, false, now)
+	if at.ahead > 0 && at.load.queues(now) && len(at.errands) > at.load.shown {
 		at.stuck = append(at.stuck, e)
 	}
 	return e
@@ -137,7 +136,7 @@ func (h *Hosts) enter(name string, most int, first, wait bool) (*errand, refusal
 			l.untried = 0
 		}
 	}
-	return at.add(h, true), refusal{}
+	return at.add(h, true, now), refusal{}
 }
 
 // spares reports whether a host has room for one more run ahead. mu is held.
@@ -152,9 +151,9 @@ func (h *Hosts) leave(at *host, n *turn) {
 	at.turns.leave(n, time.Now())
 }
 
-func (at *host) add(h *Hosts, ahead bool) *errand {
-	e := &errand{hosts: h, at: at, ahead: ahead, began: time.Now()}
-	at.errands, at.began = append(at.errands, e), append(at.began, e.began)
+func (at *host) add(h *Hosts, ahead bool, now time.Time) *errand {
+	e := &errand{hosts: h, at: at, ahead: ahead, began: now}
+	at.errands = append(at.errands, e)
 	if ahead {
 		at.ahead++
 	}
@@ -173,9 +172,9 @@ func (e *errand) end(answered bool) {
 	defer h.mu.Unlock()
 	now, i := time.Now(), slices.Index(at.errands, e)
 	if answered {
-		at.load.answer(i, at.began, now)
+		at.load.answer(i, at.errands, now)
 	}
-	at.errands, at.began = slices.Delete(at.errands, i, i+1), slices.Delete(at.began, i, i+1)
+	at.errands = slices.Delete(at.errands, i, i+1)
 	if e.ahead {
 		at.ahead--
 	}

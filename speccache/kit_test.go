@@ -31,8 +31,13 @@ func bubble(t *testing.T, run func(t *testing.T)) {
 	})
 }
 
-// after sleeps in a bubble; the test's own name for what its world does.
-func after(d time.Duration) { time.Sleep(d) }
+// after sleeps, in a bubble only: virtual time begins with the year 2000.
+func after(d time.Duration) {
+	if time.Now().Year() > 2020 {
+		panic("a test sleeps in real time: open a bubble")
+	}
+	time.Sleep(d)
+}
 
 type (
 	env      = actions.Environment[string]

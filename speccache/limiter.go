@@ -154,7 +154,14 @@ func (l *limiter[O]) enter(f *flight[O], wait bool) (space, *limitReached) {
 	if l.full(f.session) {
 		return space{short: noPermit, turn: l.turns.wait(func(time.Time) bool { return !l.full(f.session) })}, nil
 	}
+	var tokens pace
+	var now time.Time
 	if f.host != "" {
+		now = time.Now()
+		tokens = f.session.scope.rates.of(f.host, l.rate, now)
+		if after := tokens.after(now); after > 0 {
+			return space{short: noRate, after: after}, nil
+		}
 		if full := l.enterHost(f, wait); full.short != room {
 			return full, nil
 		}
@@ -168,8 +175,7 @@ func (l *limiter[O]) enter(f *flight[O], wait bool) (space, *limitReached) {
 		return space{}, reached
 	}
 	if f.host != "" {
-		now := time.Now()
-		f.session.scope.rates.of(f.host, l.rate, now).AllowN(now, 1)
+		tokens.AllowN(now, 1)
 	}
 	l.add(f)
 	return space{}, nil
@@ -177,10 +183,6 @@ func (l *limiter[O]) enter(f *flight[O], wait bool) (space, *limitReached) {
 
 // enterHost takes f's place at its host. mu is held.
 func (l *limiter[O]) enterHost(f *flight[O], wait bool) space {
-	now := time.Now()
-	if after := f.session.scope.rates.of(f.host, l.rate, now).after(now); after > 0 {
-		return space{short: noRate, after: after}
-	}
 	e, no := l.hosts.enter(f.host, l.atHost, f.guess.rank == 1, wait)
 	switch {
 	case no.loaded:

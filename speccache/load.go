@@ -57,15 +57,15 @@ func newLoad(now time.Time) load { return load{since: now, shown: 1, doubt: 1} }
 // apart is how far apart runs ahead start: a small part of what an answer takes.
 func (l *load) apart() time.Duration { return min(max(l.quickest/16, minApart), maxApart) }
 
-// answer takes account of the host's answer to one of its requests, all of which
-// are given by when they began, oldest first.
-func (l *load) answer(which int, began []time.Time, now time.Time) {
+// answer takes account of the host's answer to one of its requests, which are
+// given oldest first.
+func (l *load) answer(which int, all []*errand, now time.Time) {
 	l.untried++
-	from, to := l.peers(which, began)
+	from, to := l.peers(which, all)
 	// Of these, what comes next if it works on no more than was shown.
-	among := sort.Search(to-from, func(i int) bool { return l.older(from+i, began) >= l.shown })
+	among := sort.Search(to-from, func(i int) bool { return l.older(from+i, all) >= l.shown })
 	switch {
-	case max(l.older(which, began), l.together(now)) >= l.shown:
+	case max(l.older(which, all), l.together(now)) >= l.shown:
 		l.doubt = max(1, l.doubt/lessDoubt)
 		if l.more++; l.more == enoughMore {
 			l.shown, l.more, l.doubt = l.shown+1, 0, 1
@@ -75,7 +75,7 @@ func (l *load) answer(which int, began []time.Time, now time.Time) {
 			l.hidden, l.delayed = 0, 0
 		}
 	}
-	if took := now.Sub(began[which]); l.quickest == 0 || took < l.quickest {
+	if took := now.Sub(all[which].began); l.quickest == 0 || took < l.quickest {
 		l.quickest = took
 	}
 	l.answers[l.next] = now
@@ -83,17 +83,18 @@ func (l *load) answer(which int, began []time.Time, now time.Time) {
 }
 
 // peers returns the requests that began at about the same time as one.
-func (l *load) peers(which int, began []time.Time) (from, to int) {
-	first, last := began[which].Add(-l.quickest/2), began[which].Add(l.quickest/2)
-	from = sort.Search(which, func(i int) bool { return !began[i].Before(first) })
-	to = which + sort.Search(len(began)-which, func(i int) bool { return began[which+i].After(last) })
+func (l *load) peers(which int, all []*errand) (from, to int) {
+	began := all[which].began
+	first, last := began.Add(-l.quickest/2), began.Add(l.quickest/2)
+	from = sort.Search(which, func(i int) bool { return !all[i].began.Before(first) })
+	to = which + sort.Search(len(all)-which, func(i int) bool { return all[which+i].began.After(last) })
 	return from, to
 }
 
 // older returns how many requests certainly came before one.
-func (l *load) older(which int, began []time.Time) int {
-	latest := began[which].Add(-l.apart() / 2)
-	return sort.Search(which, func(i int) bool { return began[i].After(latest) })
+func (l *load) older(which int, all []*errand) int {
+	latest := all[which].began.Add(-l.apart() / 2)
+	return sort.Search(which, func(i int) bool { return all[i].began.After(latest) })
 }
 
 // together returns how many of the last answers came so shortly before now that

@@ -1,21 +1,26 @@
 package speccache
 
-// A queue lists entries, oldest first.
+// A queue lists entries, oldest first. An entry can be in two: one for where it
+// is, and its scope's share.
 type queue[O any] struct {
+	by          int // which of an entry's links it goes by
 	first, last *entry[O]
 	len         int
 }
 
-// place links an entry to others: in its queue, and in its scope's share.
-type place[O any] struct {
-	prev, next   *entry[O]
-	older, newer *entry[O]
-}
+// links are those of an entry in its queues.
+type links[O any] [2]struct{ prev, next *entry[O] }
+
+const (
+	byPlace = iota
+	byScope
+)
 
 func (q *queue[O]) push(e *entry[O]) {
-	e.place.prev, e.place.next = q.last, nil
+	at := &e.links[q.by]
+	at.prev, at.next = q.last, nil
 	if q.last != nil {
-		q.last.place.next = e
+		q.last.links[q.by].next = e
 	} else {
 		q.first = e
 	}
@@ -24,17 +29,17 @@ func (q *queue[O]) push(e *entry[O]) {
 }
 
 func (q *queue[O]) remove(e *entry[O]) {
-	prev, next := e.place.prev, e.place.next
-	if prev != nil {
-		prev.place.next = next
+	at := &e.links[q.by]
+	if at.prev != nil {
+		at.prev.links[q.by].next = at.next
 	} else {
-		q.first = next
+		q.first = at.next
 	}
-	if next != nil {
-		next.place.prev = prev
+	if at.next != nil {
+		at.next.links[q.by].prev = at.prev
 	} else {
-		q.last = prev
+		q.last = at.prev
 	}
-	e.place.prev, e.place.next = nil, nil
+	at.prev, at.next = nil, nil
 	q.len--
 }

@@ -3,42 +3,14 @@ package speccache
 // A share is what one scope holds: its entries wherever they are, in the order
 // in which they came or were last looked at here. A scope that comes over its
 // share gives up its own oldest, what was read meanwhile later and unread guesses
-// last. That is decided by nothing but what the scope's
-// sessions do themselves: neither by what others do, nor by whether an entry is
-// still in the window or long in the main region.
+// last. That is decided by nothing but what the scope's sessions do themselves:
+// neither by what others do, nor by whether an entry is still in the window or
+// long in the main region.
 //
 // Shares are guarded by window.mu.
 type share[O any] struct {
-	first, last *entry[O]
-	len         int
-	bytes       int64
-}
-
-func (s *share[O]) push(e *entry[O]) {
-	e.place.older, e.place.newer = s.last, nil
-	if s.last != nil {
-		s.last.place.newer = e
-	} else {
-		s.first = e
-	}
-	s.last = e
-	s.len++
-}
-
-func (s *share[O]) remove(e *entry[O]) {
-	older, newer := e.place.older, e.place.newer
-	if older != nil {
-		older.place.newer = newer
-	} else {
-		s.first = newer
-	}
-	if newer != nil {
-		newer.place.older = older
-	} else {
-		s.last = older
-	}
-	e.place.older, e.place.newer = nil, nil
-	s.len--
+	queue[O]
+	bytes int64
 }
 
 // oldest returns what is given up first. What was read since it was looked at,
@@ -59,7 +31,7 @@ func (s *share[O]) oldest() *entry[O] {
 func (w *window[O]) charge(e *entry[O]) {
 	s := w.shares[e.key.scope]
 	if s == nil {
-		s = &share[O]{}
+		s = &share[O]{queue: queue[O]{by: byScope}}
 		w.shares[e.key.scope] = s
 	}
 	s.push(e)

@@ -44,7 +44,7 @@ type entry[O any] struct {
 
 	session   uint64 // that ran it
 	size      int64
-	place     place[O] // guarded by window.mu, as are at and left
+	links     links[O] // guarded by window.mu, as are at and left
 	at        where
 	left      bool          // the books: see window
 	unkept    bool          // only for who waits for the run

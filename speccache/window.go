@@ -186,7 +186,7 @@ func (w *window[O]) next() *entry[O] {
 	if w.recent.len == 0 {
 		look = lookLong
 	}
-	for e := w.unread.first; e != nil && look > 0; e = e.place.next {
+	for e := w.unread.first; e != nil && look > 0; e = e.links[byPlace].next {
 		if !e.awaited() {
 			return e
 		}

@@ -4,12 +4,12 @@ package main
 var hostMutants = []mutant{
 	{
 		name: "an answer that overtakes shows nothing", file: "speccache/load.go",
-		edits: []edit{{"case max(l.older(which, began), l.together(now)) >= l.shown:", "case false:"}},
+		edits: []edit{{"case max(l.older(which, all), l.together(now)) >= l.shown:", "case false:"}},
 		tests: "AnOriginIsKnown",
 	},
 	{
 		name: "answers that come at once show nothing", file: "speccache/load.go",
-		edits: []edit{{"max(l.older(which, began), l.together(now)) >= l.shown", "l.older(which, began) >= l.shown"}},
+		edits: []edit{{"max(l.older(which, all), l.together(now)) >= l.shown", "l.older(which, all) >= l.shown"}},
 		tests: "AnOriginIsKnown",
 	},
 	{
@@ -49,7 +49,7 @@ var hostMutants = []mutant{
 	},
 	{
 		name: "a scope's rate has no end", file: "speccache/limiter.go",
-		edits: []edit{{"after := f.session.scope.rates.of(f.host, l.rate, now).after(now); after > 0", "after := f.session.scope.rates.of(f.host, l.rate, now).after(now); after > 0 && false"}},
+		edits: []edit{{"after := tokens.after(now); after > 0", "after := tokens.after(now); after > 0 && false"}},
 		tests: "NoMoreThanItsRate",
 	},
 	{
