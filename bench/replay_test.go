@@ -87,6 +87,7 @@ func TestACallThatIsWrongEndsWithStatus2AndSaysWhy(t *testing.T) {
 		"topn 0":                       {"replay", "-topn", "0"},
 		"seeds 0":                      {"replay", "-seeds", "0"},
 		"belong together":              {"replay", "-items", "x.jsonl"},
+		"server capacity -1":           {"replay", "-server-capacity", "-1"},
 	} {
 		code, stdout, stderr := call(t, args...)
 		assert.Equal(t, 2, code, why)

@@ -57,10 +57,7 @@ func (f *Fetcher) verdict(s actions.State[*Page], guess actions.Action) verdict 
 // manners returns an error if the application refuses an address, or its host
 // is known to, or the scope does not lend what the target would send.
 func (f *Fetcher) manners(as *visitor, to address) error {
-	rule := ""
-	if f.cfg.AheadRefuse != nil {
-		rule = f.cfg.AheadRefuse(to.url)
-	}
+	rule := f.refuses(to.url)
 	switch {
 	case rule != "":
 	case f.pauses.busy(to.host):
@@ -80,7 +77,7 @@ func (f *Fetcher) admit(ctx context.Context, v *visitor, to address) error {
 		return err
 	}
 	switch {
-	case !actions.CallFrom(ctx).Ahead, isClosed(actions.Asked(ctx)):
+	case !v.call.Ahead, isClosed(actions.Asked(ctx)):
 		return nil
 	case f.pauses.busy(to.host):
 		return &PolicyError{Rule: "backoff", URL: to.url}

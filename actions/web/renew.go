@@ -40,13 +40,18 @@ var errNotMine = errors.New("web: only pages that this Fetcher has read itself a
 
 // refusal returns the rule by which a URL is never asked for ahead, or "".
 func (f *Fetcher) refusal(url string) string {
-	switch {
-	case actionLike(url):
-		return "action-like"
-	case f.cfg.AheadRefuse != nil:
-		return f.cfg.AheadRefuse(url)
+	if rule := ruleOfURL(url); rule != "" {
+		return rule
 	}
-	return ""
+	return f.refuses(url)
+}
+
+// refuses returns the rule by which the application refuses a URL, or "".
+func (f *Fetcher) refuses(url string) string {
+	if f.cfg.AheadRefuse == nil {
+		return ""
+	}
+	return f.cfg.AheadRefuse(url)
 }
 
 // condition makes a request one for what has changed since an old page, if that
@@ -94,7 +99,7 @@ func unchanged(resp *http.Response, old *Page) {
 func (p *Page) again(header http.Header) *Page {
 	return &Page{
 		url: p.url, requested: p.requested, host: p.host, status: p.status, header: header,
-		by: p.by, html: p.html, bytes: p.bytes, text: p.text, title: p.title, links: p.links, urls: p.urls, refs: p.refs,
+		html: p.html, bytes: p.bytes, text: p.text, title: p.title, links: p.links, urls: p.urls, refs: p.refs,
 	}
 }
 

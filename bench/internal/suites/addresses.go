@@ -1,7 +1,6 @@
 package suites
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"net"
 	"net/netip"
 	neturl "net/url"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -30,23 +28,17 @@ func playAddresses(r *Result, path string, named bool) error {
 	if !named {
 		path = filepath.Join(path, "cases.jsonl")
 	}
-	file, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	lines := bufio.NewScanner(file)
-	for n := 1; lines.Scan(); n++ {
+	return readLines(path, func(n int, line []byte) error {
 		var row addressRow
-		if err := json.Unmarshal(lines.Bytes(), &row); err != nil {
-			return fmt.Errorf("%s: line %d: %w", path, n, err)
+		if err := json.Unmarshal(line, &row); err != nil {
+			return err
 		}
 		if row.Expect != deny && row.Expect != allow {
-			return fmt.Errorf("%s: line %d: expects %q: want deny or allow", path, n, row.Expect)
+			return fmt.Errorf("expects %q: want deny or allow", row.Expect)
 		}
 		r.address(fmt.Sprintf("line %d, %s %s", n, row.Kind, row.Value), row)
-	}
-	return lines.Err()
+		return nil
+	})
 }
 
 func (r *Result) address(id string, row addressRow) {

@@ -1,9 +1,7 @@
 package suites
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -28,13 +26,9 @@ func playCaching(r *Result, path string, named bool) error {
 	if !named {
 		path = filepath.Join(path, "cache-tests.json")
 	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
 	var list []cacheSuite
-	if err := json.Unmarshal(text, &list); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+	if err := readJSON(path, &list); err != nil {
+		return err
 	}
 	var cases []*playedCase
 	for _, suite := range list {

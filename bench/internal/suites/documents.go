@@ -1,7 +1,6 @@
 package suites
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -94,13 +93,9 @@ func playBroken(r *Result, path string, named bool) error {
 	if !named {
 		path = filepath.Join(path, "cases.json")
 	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
 	var cases []struct{ Input *string }
-	if err := json.Unmarshal(text, &cases); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+	if err := readJSON(path, &cases); err != nil {
+		return err
 	}
 	for i, c := range cases {
 		if c.Input == nil {
@@ -161,21 +156,15 @@ func (r *Result) form(id, text, want string) {
 
 // numbers plays lines of a double's bits and its canonical form.
 func (r *Result) numbers(file string) error {
-	f, err := os.Open(file)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	for n := 1; lines.Scan(); n++ {
-		bits, want, ok := strings.Cut(lines.Text(), ",")
+	return readLines(file, func(n int, line []byte) error {
+		bits, want, ok := strings.Cut(string(line), ",")
 		b, err := strconv.ParseUint(bits, 16, 64)
 		if err != nil || !ok {
-			return fmt.Errorf("%s: line %d: want the bits of a double, a comma, and a number", file, n)
+			return errors.New("want the bits of a double, a comma, and a number")
 		}
 		r.number(fmt.Sprintf("line %d, %s", n, want), math.Float64frombits(b), want)
-	}
-	return lines.Err()
+		return nil
+	})
 }
 
 // number plays a double. As integers, those from 2^53 on have neighbours that
@@ -191,11 +180,4 @@ func (r *Result) number(id string, f float64, want string) {
 		_, err := actions.Parse("a", text)
 		return string(problem(err))
 	})
-}
-
-// glob returns the files of a folder by name. A folder that is not there has
-// none, which is an error later on.
-func glob(path ...string) []string {
-	files, _ := filepath.Glob(filepath.Join(path...))
-	return files
 }

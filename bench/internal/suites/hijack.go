@@ -1,8 +1,9 @@
 package suites
 
 import (
-	"bufio"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html"
 	"maps"
@@ -30,27 +31,17 @@ func playTools(r *Result, path string, named bool) error {
 	if !named {
 		path = filepath.Join(path, "all_attack_tools.jsonl")
 	}
-	file, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 1<<24)
-	for n := 1; lines.Scan(); n++ {
+	return readLines(path, func(n int, line []byte) error {
 		var t lyingTool
-		if err := json.Unmarshal(lines.Bytes(), &t); err != nil {
-			return fmt.Errorf("%s: line %d: %w", path, n, err)
+		if err := json.Unmarshal(line, &t); err != nil {
+			return err
 		}
-		if t.Name == "" {
-			t.Name = t.Normal
-		}
-		if t.Name == "" {
-			return fmt.Errorf("%s: line %d names no tool", path, n)
+		if t.Name = cmp.Or(t.Name, t.Normal); t.Name == "" {
+			return errors.New("it names no tool")
 		}
 		r.row(fmt.Sprintf("line %d, %.80s", n, t.Name), harmless, func() string { return t.scene().play() })
-	}
-	return lines.Err()
+		return nil
+	})
 }
 
 func (t *lyingTool) scene() *scene {
@@ -76,13 +67,9 @@ func playStrings(r *Result, path string, named bool) error {
 	}
 	contexts := contextsOf(folder)
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
 		var categories map[string][]string
-		if err := json.Unmarshal(text, &categories); err != nil {
-			return fmt.Errorf("%s: %w", file, err)
+		if err := readJSON(file, &categories); err != nil {
+			return err
 		}
 		for _, category := range slices.Sorted(maps.Keys(categories)) {
 			for i, attack := range categories[category] {

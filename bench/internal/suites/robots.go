@@ -2,12 +2,10 @@ package suites
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -33,13 +31,9 @@ func playRobots(r *Result, path string, named bool) error {
 	if !named {
 		path = filepath.Join(path, "cases.json")
 	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
 	var rows []robotsRow
-	if err := json.Unmarshal(text, &rows); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+	if err := readJSON(path, &rows); err != nil {
+		return err
 	}
 	googles, differ, says := 0, 0, map[robotsRow]*bool{} // without the answer
 	for _, row := range rows {

@@ -8,7 +8,6 @@ import (
 	"html"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -37,13 +36,9 @@ func playURLs(r *Result, path string, named bool) error {
 	s := newSurfer()
 	defer s.close()
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
 		var raw []json.RawMessage
-		if err := json.Unmarshal(text, &raw); err != nil {
-			return fmt.Errorf("%s: %w", file, err)
+		if err := readJSON(file, &raw); err != nil {
+			return err
 		}
 		for i, text := range raw {
 			if text[0] != '{' {
