@@ -55,7 +55,7 @@ func NewTemplate(url string, values ...string) (Template, error) {
 
 var (
 	errHole      = errors.New("it needs one hole, as in https://docs.example.org/{page}")
-	errHolePlace = errors.New("its hole must be in the path or the query")
+	errHolePlace = errors.New("its hole must be in the path or the query of an http or https URL")
 	errFilling   = errors.New("a value fills no part of a URL")
 )
 
